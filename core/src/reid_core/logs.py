@@ -1,0 +1,89 @@
+"""Log lines: on standard error for the person who waits, and in the run folder's ``train.log``."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+LOGGER = "reid_core"
+
+
+class LogFile(logging.Handler):
+    """Holds log lines back until it is known which file they belong in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: list[logging.LogRecord] = []
+        self._file: logging.FileHandler | None = None
+
+    def open(self, path: Path) -> None:
+        """Write the lines so far to ``path``, and all further ones; an old file is continued."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = logging.FileHandler(path, encoding="utf-8")
+        self._file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        for record in self._waiting:
+            self._file.emit(record)
+        self._waiting = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line, or keep it until there is a file."""
+        if self._file is None:
+            self._waiting.append(record)
+        else:
+            self._file.emit(record)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+        super().close()
+
+
+@contextmanager
+def logging_to(*, verbose: bool = False) -> Iterator[LogFile]:
+    """Show log lines on standard error while the context is open.
+
+    Args:
+        verbose: Show debug lines too; a file always has them.
+
+    Yields:
+        The log file; lines are kept on disk once it is opened.
+    """
+    logger = logging.getLogger(LOGGER)
+    level = logger.level
+    logger.setLevel(logging.DEBUG)
+    console, file = _CurrentStderr(), LogFile()
+    console.setLevel(logging.DEBUG if verbose else logging.INFO)
+    console.setFormatter(_ShortFormatter())
+    for handler in (console, file):
+        logger.addHandler(handler)
+    try:
+        yield file
+    finally:
+        for handler in (console, file):
+            logger.removeHandler(handler)
+            handler.close()
+        logger.setLevel(level)
+
+
+class _CurrentStderr(logging.StreamHandler[TextIO]):
+    """Writes to whatever standard error is now: a progress bar puts itself in between."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> TextIO:  # type: ignore[override]
+        return sys.stderr
+
+
+class _ShortFormatter(logging.Formatter):
+    """The bare message; from a warning on, its level before it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = record.getMessage()
+        return f"{record.levelname.lower()}: {text}" if record.levelno > logging.INFO else text

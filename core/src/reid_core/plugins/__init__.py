@@ -1,0 +1,9 @@
+"""The plugin layer: an index of what is installed, and registries that load it by name.
+
+Nothing here imports a plugin or torch until a name is asked for.
+"""
+
+from reid_core.plugins.index import KINDS, ComponentRef, PluginIndex, installed
+from reid_core.plugins.registry import Registry
+
+__all__ = ["KINDS", "ComponentRef", "PluginIndex", "Registry", "installed"]

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from reid_core.errors import PluginError
+from reid_core.plugins.index import PluginIndex, installed
+
+
+def message_of(index: PluginIndex, name: str, kind: str = "heads") -> str:
+    with pytest.raises(PluginError) as raised:
+        index.find(kind, name)
+    return str(raised.value)
+
+
+def test_components_are_listed_by_kind_name_and_distribution(fake_dist, scan) -> None:
+    fake_dist("fake-b", {"losses": {"x": "b:x"}, "heads": {"z": "b:z", "y": "b:y"}})
+    fake_dist("fake-a", {"heads": {"y": "a:y"}})
+    index = scan()
+    assert [(r.kind, r.name, r.dist) for r in index.refs] == [
+        ("heads", "y", "fake-a"),
+        ("heads", "y", "fake-b"),
+        ("heads", "z", "fake-b"),
+        ("losses", "x", "fake-b"),
+    ]
+    assert index.dists() == ("fake-a", "fake-b")
+    assert [r.name for r in index.by_kind("losses")] == ["x"]
+
+
+def test_scanning_and_finding_import_nothing(fake_dist, scan) -> None:
+    fake_dist(
+        "fake-a",
+        {"heads": {"part": "fake_bomb:Part"}},
+        modules={"fake_bomb.py": "raise SystemExit(3)\n"},
+    )
+    assert scan().find("heads", "part").value == "fake_bomb:Part"
+    assert "fake_bomb" not in sys.modules
+
+
+def test_one_name_of_two_distributions_is_a_conflict_that_names_both_when_it_is_used(
+    fake_dist, scan
+) -> None:
+    fake_dist("fake-a", {"heads": {"part": "a:Part", "free": "a:Free"}})
+    fake_dist("fake-b", {"heads": {"part": "b:Part"}}, version="2.0")
+    index = scan()
+    assert [(r.name, r.status) for r in index.refs] == [
+        ("free", "ok"),
+        ("part", "conflict"),
+        ("part", "conflict"),
+    ]
+    assert [r.dist for r in index.problems()] == ["fake-a", "fake-b"]
+    assert message_of(index, "part") == (
+        "head 'part' is provided by 2 distributions: fake-a 1.0 (a:Part), fake-b 2.0 (b:Part); "
+        "say which one: fake-a/part or fake-b/part, or uninstall the other"
+    )
+    assert index.find("heads", "free").dist == "fake-a"
+
+
+def test_a_qualified_name_ends_a_conflict_however_the_distribution_is_spelled(
+    fake_dist, scan
+) -> None:
+    fake_dist("fake-a", {"heads": {"part": "a:Part"}})
+    fake_dist("fake-b", {"heads": {"part": "b:Part"}})
+    index = scan()
+    assert index.find("heads", "fake-b/part").value == "b:Part"
+    assert index.find("heads", "Fake_B/part").value == "b:Part"
+
+
+def test_one_name_in_two_kinds_is_no_conflict(fake_dist, scan) -> None:
+    fake_dist("fake-a", {"heads": {"part": "a:Head"}, "losses": {"part": "a:Loss"}})
+    index = scan()
+    assert index.problems() == ()
+    assert index.find("losses", "part").value == "a:Loss"
+
+
+def test_a_second_copy_of_a_distribution_is_no_conflict(fake_dist, scan) -> None:
+    fake_dist("fake-a", {"heads": {"part": "a:New"}}, version="2")
+    fake_dist("fake-a", {"heads": {"part": "a:Old", "gone": "a:Gone"}}, version="1")
+    index = scan()
+    assert {(r.value, r.status) for r in index.refs} == {
+        ("a:New", "ok"),
+        ("a:Old", "shadowed"),
+        ("a:Gone", "shadowed"),
+    }
+    assert index.find("heads", "part").value == "a:New"
+    assert "second installed copy of fake-a" in message_of(index, "gone")
+    assert "pip uninstall fake-a" in message_of(index, "gone")
+
+
+def test_exact_duplicates_within_one_distribution_collapse(fake_dist, scan) -> None:
+    fake_dist("fake-a", "[reid_core.heads]\npart = a:Part\npart = a : Part\n")
+    index = scan()
+    assert [r.status for r in index.refs] == ["ok"]
+    assert index.find("heads", "part").value == "a:Part"
+
+
+def test_a_distribution_that_contradicts_itself_is_told_to_its_author(fake_dist, scan) -> None:
+    fake_dist("fake-a", "[reid_core.heads]\npart = a:Part\npart = a:Other\n")
+    for name in ("part", "fake-a/part"):
+        text = message_of(scan(), name)
+        assert "declared 2 times by one distribution" in text
+        assert "a:Part" in text
+        assert "a:Other" in text
+
+
+def test_bad_metadata_is_listed_and_an_error_only_when_it_is_used(fake_dist, scan) -> None:
+    fake_dist("fake-a", {"heads": {"part": "not an import", "good": "a:Good"}})
+    index = scan()
+    assert [(r.name, r.status) for r in index.problems()] == [("part", "bad-metadata")]
+    assert index.find("heads", "good").value == "a:Good"
+    text = message_of(index, "part")
+    assert "head 'part' of fake-a 1.0" in text
+    assert "'not an import', which is no 'module:attribute'" in text
+    assert "pip uninstall fake-a" in text
+
+
+def test_bad_metadata_takes_a_name_from_nobody(fake_dist, scan) -> None:
+    fake_dist("fake-a", {"heads": {"part": "not an import"}})
+    fake_dist("fake-b", {"heads": {"part": "b:Part"}})
+    index = scan()
+    assert index.find("heads", "part").dist == "fake-b"
+    assert index.find("heads", "part").status == "ok"
+
+
+def test_a_conflict_of_others_does_not_hide_what_is_wrong_with_a_third(fake_dist, scan) -> None:
+    for dist, value in [("fake-a", "a:Part"), ("fake-b", "b:Part"), ("fake-c", "no import")]:
+        fake_dist(dist, {"heads": {"part": value}})
+    assert [r.status for r in scan().refs] == ["conflict", "conflict", "bad-metadata"]
+
+
+def test_a_component_for_another_core_stops_only_the_run_that_names_it(fake_dist, scan) -> None:
+    fake_dist("fake-a", {"heads": {"part": "a:Part"}}, requires=["reid-core>=99"], version="3")
+    fake_dist("fake-b", {"heads": {"other": "b:Part"}})
+    index = scan()
+    assert {(r.name, r.status) for r in index.refs} == {("part", "incompatible"), ("other", "ok")}
+    assert index.find("heads", "other").dist == "fake-b"
+    text = message_of(index, "part")
+    assert "head 'part' of fake-a 3 (a:Part) needs reid-core>=99" in text
+    assert "pip install 'reid-core>=99'" in text
+    assert "pip install --upgrade fake-a" in text
+
+
+def test_an_incompatible_component_still_conflicts_and_its_qualified_name_is_refused(
+    fake_dist, scan
+) -> None:
+    fake_dist("fake-a", {"heads": {"part": "a:Part"}}, requires=["reid-core>=99"])
+    fake_dist("fake-b", {"heads": {"part": "b:Part"}})
+    assert "say which one: fake-a/part or fake-b/part" in message_of(scan(), "part")
+    assert "needs reid-core>=99" in message_of(scan(), "fake-a/part")
+    assert scan().find("heads", "fake-b/part").value == "b:Part"
+
+
+def test_an_unknown_name_is_answered_with_the_nearest_and_all_known_ones(fake_dist, scan) -> None:
+    fake_dist("fake-a", {"heads": {"part": "a:Part", "global": "a:Global"}})
+    assert message_of(scan(), "prt") == (
+        "unknown head 'prt'; did you mean part? (installed are global, part); "
+        "'reid-plugins list' shows what each distribution provides"
+    )
+
+
+def test_an_unknown_qualified_name_is_answered_with_a_qualified_one(fake_dist, scan) -> None:
+    fake_dist("fake-a", {"heads": {"part": "a:Part"}})
+    assert "did you mean fake-a/part?" in message_of(scan(), "fake-a/prat")
+
+
+def test_a_name_of_another_kind_is_pointed_out(fake_dist, scan) -> None:
+    fake_dist("fake-a", {"losses": {"part": "a:Part"}})
+    text = message_of(scan(), "part")
+    assert "unknown head 'part' (none is installed)" in text
+    assert "among the losses of fake-a there is one" in text
+
+
+def test_names_that_the_caller_knows_are_offered_too(fake_dist, scan) -> None:
+    fake_dist("fake-a", {"heads": {"part": "a:Part"}})
+    with pytest.raises(PluginError, match=r"did you mean mine\? \(installed are mine, part\)"):
+        scan().find("heads", "mime", also=["mine"])
+
+
+def test_the_cores_own_components_are_found_on_the_same_path() -> None:
+    ref = installed().find("samplers", "identity")
+    assert ref.dist == "reid-core"
+    assert ref.value == "reid_core.data.samplers.identity:IdentitySampler"
+
+
+def test_a_process_scans_once() -> None:
+    assert installed() is installed()
+
+
+def test_every_installed_component_of_this_workspace_is_ok() -> None:
+    ours = [r for r in installed().refs if r.dist.startswith(("reid-core", "reid-plugin-"))]
+    assert [r for r in ours if r.status != "ok"] == []
