@@ -1,0 +1,198 @@
+"""The schema of a configuration; its defaults are the default configuration."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from reid_core.config.components import (
+    BatchConfig,
+    Component,
+    DatasetList,
+    Distance,
+    HookConfig,
+    LossConfig,
+    OptimizerConfig,
+    ScheduleConfig,
+    Section,
+)
+from reid_core.config.nodes import Node, Origin
+
+#: More workers than this is a typing error, not a wish.
+MAX_WORKERS = 128
+
+#: Hooks that act in every run unless the config lists others; in call order.
+DEFAULT_HOOKS = ("lr_schedule", "checkpoint", "evaluation", "metric_log", "console", "report")
+
+
+class ModelConfig(Component):
+    """A model: how backbone, head and losses are composed."""
+
+    name: str = "baseline"
+    backbone: Component | None = None
+    head: Component | None = None
+    losses: list[LossConfig] = Field(default_factory=list)
+
+
+class DataConfig(Section):
+    """Data sets, and the way from a file to a batch."""
+
+    train: DatasetList = Field(default_factory=lambda: [Component(name="synthetic")])
+    #: None: the query and gallery splits of the training sets.
+    test: DatasetList | None = None
+    #: Height and width in pixels.
+    image_size: tuple[int, int] = (256, 128)
+    interpolation: Literal["bilinear", "bicubic"] = "bilinear"
+    #: Channel statistics of the RGB image scaled to 0..1; the defaults are ImageNet's.
+    mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
+    std: tuple[float, float, float] = (0.229, 0.224, 0.225)
+    batch: BatchConfig = Field(default_factory=BatchConfig)
+    transforms: list[Component] = Field(default_factory=list)
+    #: Worker processes that decode and augment; 0 does it in the training process.
+    workers: int = Field(4, ge=0, le=MAX_WORKERS)
+    #: A broken image stops the run, or is replaced (train) or left out (test) and listed.
+    broken_images: Literal["fail", "skip"] = "fail"
+
+    @field_validator("image_size")
+    @classmethod
+    def _positive(cls, size: tuple[int, int]) -> tuple[int, int]:
+        if min(size) < 8:
+            raise ValueError("[height, width] in pixels, each at least 8")
+        return size
+
+    @field_validator("std")
+    @classmethod
+    def _non_zero(cls, std: tuple[float, float, float]) -> tuple[float, float, float]:
+        if min(std) <= 0:
+            raise ValueError("each must be greater than 0")
+        return std
+
+    @property
+    def test_sets(self) -> list[Component]:
+        """The data sets whose query and gallery are evaluated."""
+        return self.train if self.test is None else self.test
+
+
+class TrainConfig(Section):
+    """The loop: how long, how fast, how precise."""
+
+    epochs: int = Field(120, ge=1)
+    precision: Literal["fp32", "bf16"] = "fp32"
+    #: Keep images and convolutions in channels-last layout: faster for most networks on CPUs, and
+    #: on GPUs in bf16; the numbers differ only by rounding.
+    channels_last: bool = False
+    optimizer: OptimizerConfig = Field(default_factory=OptimizerConfig)
+    schedule: ScheduleConfig = Field(default_factory=ScheduleConfig)
+    #: Steps between two rows of the metric log.
+    log_every: int = Field(10, ge=1)
+
+
+class EvaluateConfig(Section):
+    """Retrieval on the test sets."""
+
+    #: Epochs between two evaluations; the last epoch is always evaluated. 0 turns it off.
+    every: int = Field(10, ge=0)
+    #: Whether the untrained model is evaluated too, so that the gain can be seen.
+    at_start: bool = False
+    distance: Distance = "cosine"
+    protocol: Component = Field(default_factory=lambda: Component(name="market1501"))
+    batch_size: int = Field(128, ge=1)
+    #: The metric of the first test set that decides which weights are best.
+    monitor: Literal["mAP", "mINP", "rank1", "rank5", "rank10"] = "mAP"
+
+
+class PluginsConfig(Section):
+    """Which distributions the run needs."""
+
+    #: Requirements such as ``reid-plugin-timm>=0.1``, checked before anything is built.
+    require: list[str] = Field(default_factory=list)
+
+
+def _default_hooks() -> list[HookConfig]:
+    return [HookConfig(name=name) for name in DEFAULT_HOOKS]
+
+
+def _null_is_empty(value: object) -> object:
+    return [] if value is None else value
+
+
+def _used_twice(key: str, first: tuple[str, int], second: tuple[str, int]) -> Exception:
+    advice, path = f"twice in {first[0]}; give one of them another id", second
+    if first[0] != second[0]:
+        # Reported where the user wrote it: the default hooks are seldom in the file.
+        advice, path = (
+            f"by a default hook too; set that one's parameters in {second[0]}, or give this one "
+            "another id",
+            first,
+        )
+    return PydanticCustomError(
+        "duplicate_hook",
+        "hook id '{key}' is used {advice}",
+        {"key": key, "advice": advice, "path": path},
+    )
+
+
+class Config(Section):
+    """A whole run. Build one with :func:`reid_core.config.load_config`."""
+
+    #: One line for people; shown by ``reid-config show``.
+    description: str = ""
+    seed: int = Field(0, ge=0)
+    #: The run folder; None makes ``runs/<recipe>/<date-time>``.
+    output: str | None = Field(None, min_length=1)
+    device: str = "auto"
+    model: ModelConfig = Field(default_factory=ModelConfig)
+    data: DataConfig = Field(default_factory=DataConfig)
+    train: TrainConfig = Field(default_factory=TrainConfig)
+    evaluate: EvaluateConfig = Field(default_factory=EvaluateConfig)
+    #: The run's own hooks; each step they are called before the default ones, in this order.
+    hooks: Annotated[list[HookConfig], BeforeValidator(_null_is_empty)] = Field(
+        default_factory=list
+    )
+    default_hooks: Annotated[list[HookConfig], BeforeValidator(_null_is_empty)] = Field(
+        default_factory=_default_hooks
+    )
+    plugins: PluginsConfig = Field(default_factory=PluginsConfig)
+
+    _root: Node | None = PrivateAttr(default=None)
+    _name: str = PrivateAttr(default="run")
+
+    @model_validator(mode="after")
+    def _unique_hook_ids(self) -> Self:
+        places: dict[str, tuple[str, int]] = {}
+        for group, hooks in (("hooks", self.hooks), ("default_hooks", self.default_hooks)):
+            for position, hook in enumerate(hooks):
+                if hook.key in places:
+                    raise _used_twice(hook.key, places[hook.key], (group, position))
+                places[hook.key] = (group, position)
+        return self
+
+    @property
+    def all_hooks(self) -> list[HookConfig]:
+        """Every hook in call order: the run's own, then the default ones."""
+        return [*self.hooks, *self.default_hooks]
+
+    @property
+    def name(self) -> str:
+        """The recipe's short name, such as ``osnet_x0_25``."""
+        return self._name
+
+    def with_output(self, output: str) -> Config:
+        """Return the same configuration with another run folder."""
+        return self.model_copy(update={"output": output})
+
+    def origin(self, path: tuple[str | int, ...]) -> Origin | None:
+        """Say where the value at ``path`` was written, if this config was read from a file."""
+        return self._root.origin_of(path) if self._root else None
+
+    def plain(self) -> dict[str, object]:
+        """Return the resolved configuration as plain YAML types, defaults included."""
+        return self.model_dump(mode="json")
