@@ -1,0 +1,36 @@
+"""Evaluation: embeddings in, figures of retrieval out. Works on arrays, without a model.
+
+``embeddings`` and ``distance`` are what goes in; ``protocols`` say which gallery entries count;
+``matches`` finds where the matches stand and ``metrics`` turns that into AP, INP and CMC;
+``retrieval`` runs it all in blocks; ``coverage`` tells beforehand whether anything can be
+measured; ``ranking`` is for looking at ranked galleries; ``extract`` runs a model.
+"""
+
+from reid_core.evaluation.coverage import MatchCoverage, match_coverage
+from reid_core.evaluation.distance import DistanceName, pairwise_distance
+from reid_core.evaluation.embeddings import Embeddings, IdColumn, Labels
+from reid_core.evaluation.extract import EmbeddingModel, extract_embeddings
+from reid_core.evaluation.protocols import OtherCameras, Protocol, market1501
+from reid_core.evaluation.ranking import TopMatches, top_matches
+from reid_core.evaluation.result import RetrievalResult
+from reid_core.evaluation.retrieval import evaluate_distances, evaluate_retrieval
+
+__all__ = [
+    "DistanceName",
+    "EmbeddingModel",
+    "Embeddings",
+    "IdColumn",
+    "Labels",
+    "MatchCoverage",
+    "OtherCameras",
+    "Protocol",
+    "RetrievalResult",
+    "TopMatches",
+    "evaluate_distances",
+    "evaluate_retrieval",
+    "extract_embeddings",
+    "market1501",
+    "match_coverage",
+    "pairwise_distance",
+    "top_matches",
+]

@@ -1,0 +1,101 @@
+"""The records that go into an evaluation: embeddings with their identities and cameras."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from reid_core.errors import DataError
+
+#: Identities or cameras, one a row: an integer array on the host or an integer tensor.
+IdColumn = NDArray[np.int64] | Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What is known of each row besides its embedding; protocols read these.
+
+    Args:
+        pids: (N,) int64 identities.
+        camids: (N,) int64 cameras.
+
+    Raises:
+        DataError: A column is not one-dimensional or not of integers, or the lengths differ.
+    """
+
+    pids: NDArray[np.int64]
+    camids: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pids", _as_ids("pids", self.pids))
+        object.__setattr__(self, "camids", _as_ids("camids", self.camids))
+        if len(self.pids) != len(self.camids):
+            raise DataError(
+                f"labels: {len(self.pids)} pids but {len(self.camids)} camids; "
+                "expected one of each a row"
+            )
+
+    def __len__(self) -> int:
+        return len(self.pids)
+
+    def block(self, start: int, stop: int) -> Labels:
+        """Return the rows from ``start`` up to, not including, ``stop``."""
+        return Labels(pids=self.pids[start:stop], camids=self.camids[start:stop])
+
+
+@dataclass(frozen=True, eq=False)
+class Embeddings:
+    """Embeddings of one side of a retrieval, the query or the gallery.
+
+    Args:
+        features: (N, D) floating point, on any device; distances are computed in float32.
+        pids: (N,) integer identities, array or tensor.
+        camids: (N,) integer cameras, array or tensor.
+
+    Raises:
+        DataError: ``features`` is not a (N, D) floating point tensor, or a column does not have
+            N integers.
+    """
+
+    features: Tensor
+    pids: IdColumn
+    camids: IdColumn
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.features, Tensor):
+            raise DataError(
+                f"embeddings: features is a {type(self.features).__name__}; "
+                "expected a (N, D) tensor, for an array use torch.from_numpy"
+            )
+        if self.features.ndim != 2 or not self.features.is_floating_point():
+            raise DataError(
+                f"embeddings: features is {tuple(self.features.shape)} {self.features.dtype}; "
+                "expected (N, D) floating point, one row an image"
+            )
+        if len(self.labels) != len(self.features):
+            raise DataError(
+                f"embeddings: {len(self.features)} rows of features but {len(self.labels)} pids; "
+                "expected one pid and one camid a row"
+            )
+
+    def __len__(self) -> int:
+        return int(self.features.shape[0])
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Identities and cameras as arrays on the host."""
+        return Labels(pids=_as_ids("pids", self.pids), camids=_as_ids("camids", self.camids))
+
+
+def _as_ids(field: str, values: IdColumn) -> NDArray[np.int64]:
+    column = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    if column.ndim != 1 or column.dtype.kind not in "iu":
+        raise DataError(
+            f"embeddings: {field} is {column.shape} {column.dtype}; expected (N,) integers, "
+            "map text to integers first (numpy.unique with return_inverse=True)"
+        )
+    return column.astype(np.int64, copy=False)

@@ -1,0 +1,103 @@
+"""What an evaluation answers: the figures, what they were counted over, and by which rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reid_core.errors import UsageError
+
+#: Ranks that every result names.
+NAMED_RANKS = (1, 5, 10)
+
+
+@dataclass(frozen=True, eq=False)
+class RetrievalResult:
+    """Figures of one retrieval. All are fractions from 0 to 1, means over the valid queries.
+
+    Args:
+        mAP: Mean average precision: the mean of the precision at each match, not interpolated.
+        mINP: Mean inverse negative penalty: number of matches over the rank of the last one.
+        cmc: (max_rank,) float64, share of queries with a match within the first k entries, k from
+            1; it keeps its last value where the gallery is smaller.
+        ap: (Q,) float64 average precision a query, NaN where it was skipped.
+        inp: (Q,) float64 inverse negative penalty a query, NaN where it was skipped.
+        num_matches: (Q,) int64 valid matches a query, 0 where it was skipped.
+        num_candidates: (Q,) int64 gallery entries that counted for a query.
+        num_gallery: Gallery entries given, junk included.
+        protocol: Name of the protocol.
+        protocol_description: Its rule in one line.
+        distance: Name of the distance.
+    """
+
+    mAP: float  # noqa: N815 - the field's spelling
+    mINP: float  # noqa: N815 - the field's spelling
+    cmc: NDArray[np.float64]
+    ap: NDArray[np.float64]
+    inp: NDArray[np.float64]
+    num_matches: NDArray[np.int64]
+    num_candidates: NDArray[np.int64]
+    num_gallery: int
+    protocol: str
+    protocol_description: str
+    distance: str
+
+    @property
+    def num_queries(self) -> int:
+        """Queries given."""
+        return len(self.ap)
+
+    @property
+    def num_valid_queries(self) -> int:
+        """Queries with a valid match; the means are over these."""
+        return int(np.count_nonzero(self.num_matches))
+
+    @property
+    def num_skipped(self) -> int:
+        """Queries without a valid match."""
+        return self.num_queries - self.num_valid_queries
+
+    @property
+    def mean_matches(self) -> float:
+        """Valid matches a query, mean over the valid queries."""
+        return float(self.num_matches.sum() / self.num_valid_queries)
+
+    @property
+    def chance_rank1(self) -> float:
+        """The rank-1 that embeddings without any information give on average."""
+        is_valid = self.num_matches > 0
+        return float((self.num_matches[is_valid] / self.num_candidates[is_valid]).mean())
+
+    def rank(self, k: int) -> float:
+        """Return the share of valid queries with a match within the first ``k`` entries.
+
+        Args:
+            k: 1 to ``max_rank``.
+
+        Raises:
+            UsageError: ``k`` is outside of what was evaluated.
+        """
+        if not 1 <= k <= len(self.cmc):
+            raise UsageError(
+                f"rank {k} was not evaluated; expected 1 to {len(self.cmc)}: "
+                "pass a larger max_rank to the evaluation"
+            )
+        return float(self.cmc[k - 1])
+
+    def scalars(self) -> dict[str, float]:
+        """Return the headline figures: ``mAP``, ``mINP``, ``rank1``, ``rank5``, ``rank10``."""
+        ranks = {f"rank{k}": self.rank(k) for k in NAMED_RANKS}
+        return {"mAP": self.mAP, "mINP": self.mINP, **ranks}
+
+    def summary(self) -> str:
+        """Describe the result in two lines: figures in percent, then what they were counted by."""
+        figures = "  ".join(f"{name} {100 * value:.2f}" for name, value in self.scalars().items())
+        return (
+            f"{figures}  (chance rank1 {100 * self.chance_rank1:.2f})\n"
+            f"protocol {self.protocol}: {self.protocol_description}; {self.distance} distance; "
+            f"{self.num_valid_queries} of {self.num_queries} queries valid, "
+            f"{self.num_skipped} skipped; {self.num_gallery} gallery entries, "
+            f"{self.mean_matches:.1f} matches a query"
+        )
