@@ -1,0 +1,141 @@
+"""What the files of a run folder say, as records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator
+
+#: Identities and cameras are integers in some data sets and text in others.
+Label = Annotated[str, BeforeValidator(str)]
+
+Selection = Literal["best", "worst", "random"]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation of one data set; an entry of ``results.json``.
+
+    Args:
+        dataset: Name of the data set.
+        step: Optimiser steps done when it was measured.
+        protocol: Name of the evaluation protocol.
+        distance: Name of the distance that ordered the gallery.
+        metrics: Values by name; retrieval metrics are fractions in 0..1.
+        protocol_description: The protocol in one line.
+        epoch: Epochs done, possibly a fraction.
+        num_queries: Queries of the data set.
+        num_valid_queries: Queries that have a right answer in the gallery; the others are skipped.
+        num_gallery: Images of the gallery.
+        weights: Which weights were measured, ``"last"`` or ``"best"``.
+    """
+
+    dataset: str
+    step: int
+    protocol: str
+    distance: str
+    metrics: Mapping[str, float | None]
+    protocol_description: str = ""
+    epoch: float | None = None
+    num_queries: int | None = None
+    num_valid_queries: int | None = None
+    num_gallery: int | None = None
+    weights: str = "last"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best value that any evaluation of the run reached."""
+
+    dataset: str
+    metric: str
+    value: float
+    step: int
+
+
+@dataclass(frozen=True)
+class Results:
+    """``results.json``: every evaluation, in time order."""
+
+    schema: Literal[1]
+    evaluations: tuple[Evaluation, ...] = ()
+    best: Best | None = None
+    outcome: str | None = None
+
+
+@dataclass(frozen=True)
+class Query:
+    """The image that a gallery was ranked for."""
+
+    path: str
+    pid: Label
+    camid: Label
+
+
+@dataclass(frozen=True)
+class RankedResult:
+    """A gallery image at its place in a ranking; ``match`` means same identity as the query."""
+
+    path: str
+    pid: Label
+    camid: Label
+    distance: float | None
+    match: bool
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A query and the gallery images nearest to it, nearest first.
+
+    Args:
+        dataset: Name of the data set.
+        selection: Why this query is shown.
+        query: The query image.
+        results: The nearest gallery images.
+        ap: Average precision of the query over the whole gallery, a fraction.
+    """
+
+    dataset: str
+    selection: Selection
+    query: Query
+    results: tuple[RankedResult, ...]
+    ap: float | None = None
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """``ranks.json``: some queries with their nearest gallery images."""
+
+    schema: Literal[1]
+    rankings: tuple[Ranking, ...] = ()
+
+
+@dataclass(frozen=True)
+class Component:
+    """A component the run used, and the distribution it came from."""
+
+    kind: str
+    name: str
+    dist: str | None = None
+    version: str | None = None
+    value: str | None = None
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve; values that are not finite stay in it, and are drawn as gaps.
+
+    Args:
+        name: Name for the legend.
+        steps: (N,) optimiser steps done, increasing.
+        values: (N,) the value at each step.
+    """
+
+    name: str
+    steps: tuple[int, ...]
+    values: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.steps)
