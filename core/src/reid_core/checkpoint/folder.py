@@ -1,0 +1,123 @@
+"""The checkpoints of a run: written atomically, the newest whole one found again."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import torch
+
+from reid_core.checkpoint.atomic import write_atomically
+from reid_core.checkpoint.weights import load_pickle_safely, require_file
+from reid_core.errors import CheckpointError
+
+log = logging.getLogger("reid_core")
+
+#: Version of the layout; a file of another version is refused rather than misread.
+FORMAT = 1
+_NAME = re.compile(r"step_(\d+)\.pt\Z")
+
+
+class CheckpointFolder:
+    """The folder ``checkpoints`` of a run.
+
+    A checkpoint is ``step_<steps done>.pt``; ``best.pt`` is the one with the best metric. The
+    one before the newest stays, so that a file damaged by a crash costs one interval, not the run.
+
+    Args:
+        folder: The folder; made when something is saved.
+        keep: Number of newest checkpoints kept, at least 1.
+    """
+
+    def __init__(self, folder: Path, *, keep: int = 2) -> None:
+        self.folder = folder
+        self._keep = keep
+
+    def save(self, state: Mapping[str, object], step: int) -> Path:
+        """Save the state after ``step`` steps, then drop the oldest beyond ``keep``.
+
+        Raises:
+            CheckpointError: It cannot be written; earlier checkpoints are untouched.
+        """
+        path = self.folder / f"step_{step:08d}.pt"
+        _write(path, state)
+        for old in self.paths()[self._keep :]:
+            old.unlink(missing_ok=True)
+        return path
+
+    def save_best(self, state: Mapping[str, object]) -> Path:
+        """Save the state as ``best.pt``.
+
+        Raises:
+            CheckpointError: It cannot be written; an earlier one is untouched.
+        """
+        path = self.folder / "best.pt"
+        _write(path, state)
+        return path
+
+    def paths(self) -> list[Path]:
+        """Return the checkpoints, newest first, without ``best.pt``."""
+        if not self.folder.is_dir():
+            return []
+        steps = [(int(m.group(1)), p) for p in self.folder.iterdir() if (m := _NAME.match(p.name))]
+        return [path for _, path in sorted(steps, reverse=True)]
+
+    def load_latest(self) -> tuple[Path, dict[str, object]] | None:
+        """Load the newest checkpoint that is whole; damaged ones are named and passed over.
+
+        Returns:
+            Its path and state; None when there is no checkpoint at all.
+
+        Raises:
+            CheckpointError: There are some, but all are damaged.
+        """
+        paths = self.paths()
+        problems = []
+        for path in paths:
+            try:
+                return path, load_checkpoint(path)
+            except CheckpointError as error:
+                log.warning("%s; trying the one before it", error)
+                problems.append(str(error))
+        if problems:
+            raise CheckpointError("no checkpoint is whole:\n  " + "\n  ".join(problems))
+        return None
+
+
+def load_checkpoint(path: Path) -> dict[str, object]:
+    """Load one training checkpoint.
+
+    Raises:
+        CheckpointError: It is missing, damaged, or no training checkpoint of this project.
+    """
+    path = require_file(path, what="checkpoint")
+    if path.suffix == ".safetensors":
+        raise CheckpointError(
+            f"{path} holds weights, not the state of a run; training resumes from a file in "
+            "'checkpoints', for example checkpoints/best.pt"
+        )
+    state = load_pickle_safely(path, what="checkpoint")
+    if not isinstance(state, dict) or "format" not in state:
+        raise CheckpointError(
+            f"{path} is no training checkpoint of this project; weights alone are loaded with "
+            "--set model.backbone.weights=FILE"
+        )
+    if state["format"] != FORMAT:
+        raise CheckpointError(
+            f"{path} has checkpoint format {state['format']}, this version reads {FORMAT}; "
+            "install the version of reid-core that wrote it"
+        )
+    return cast("dict[str, object]", state)
+
+
+def _write(path: Path, state: Mapping[str, object]) -> None:
+    try:
+        write_atomically(path, lambda file: torch.save({"format": FORMAT, **state}, file))
+    except (OSError, RuntimeError) as error:
+        # torch reports a failed write as a RuntimeError of its archive writer.
+        raise CheckpointError(
+            f"checkpoint {path} cannot be written: {error}; earlier checkpoints are untouched"
+        ) from error

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from reid_core.checkpoint.atomic import write_atomically, write_text_atomically
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
+    path = tmp_path / "x.bin"
+    path.write_bytes(b"old")
+
+    def half(file):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically(path, half)
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["x.bin"]
+
+
+def test_the_file_has_the_rights_of_any_new_file(tmp_path):
+    write_text_atomically(tmp_path / "a.txt", "ä")
+    (tmp_path / "b.txt").write_text("x")
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "ä"
+    modes = {p.stat().st_mode for p in tmp_path.iterdir()}
+    assert len(modes) == 1
+
+
+KILL = """
+import sys, torch
+from pathlib import Path
+from reid_core.checkpoint.folder import CheckpointFolder
+folder = CheckpointFolder(Path(sys.argv[1]), keep=2)
+step = 0
+while True:
+    step += 1
+    folder.save({"x": torch.full((400_000,), float(step)), "step": step}, step)
+    print(step, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX")
+def test_kill_9_during_a_save_always_leaves_a_whole_checkpoint(tmp_path):
+    from reid_core.checkpoint.folder import CheckpointFolder
+
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILL, str(folder)], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.01 * attempt)  # another moment of the save each time
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        found = CheckpointFolder(folder).load_latest()
+        assert found is not None
+        path, state = found
+        assert path.name == f"step_{state['step']:08d}.pt"
+        assert float(state["x"].min()) == state["step"]
