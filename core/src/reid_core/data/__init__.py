@@ -1,0 +1,1 @@
+"""Data on its way: manifest, sampler, decode and augment, batch."""

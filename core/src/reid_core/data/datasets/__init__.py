@@ -1,0 +1,1 @@
+"""Readers: each makes a manifest of one kind of source."""

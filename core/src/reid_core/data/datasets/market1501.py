@@ -1,0 +1,174 @@
+"""Market-1501 and every data set in its layout."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from reid_core.data.manifest import Manifest, Split
+from reid_core.errors import DataError
+from reid_core.paths import resolve_root
+
+#: Folder names of the three splits.
+FOLDERS: dict[Split, str] = {
+    "train": "bounding_box_train",
+    "query": "query",
+    "gallery": "bounding_box_test",
+}
+SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".webp"}
+#: Folder that the official archive unpacks to, and that other toolboxes nest the data in.
+_NESTED = ("Market-1501-v15.09.15", "market1501", "market1501/Market-1501-v15.09.15")
+
+_NAME = re.compile(r"(-1|[0-9]+)_c([0-9]+)")
+
+
+def market1501(root: str | Path) -> Manifest:
+    """Read a data set in Market-1501's layout.
+
+    A file is named ``0002_c1s1_000451_03.jpg``: identity 2, camera 1. Identity -1 is junk (part of
+    a person) and dropped; identity 0 is a distractor, kept in the gallery and dropped elsewhere.
+    Other files, hidden ones and folders are ignored; how many images have no such name is noted.
+
+    Args:
+        root: The folder with ``bounding_box_train``, ``query`` and ``bounding_box_test``, or the
+            one above it. A relative path is also looked for under ``REID_DATASETS``.
+
+    Returns:
+        The manifest, in the order train, query, gallery, files sorted; cameras as in the names.
+
+    Raises:
+        DataError: The folders are not there, or no file in them is named like that.
+
+    Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015.
+    """
+    folder = _find(resolve_root(root))
+    parts = {split: _scan(folder, split) for split in FOLDERS}
+    rows = [row for part in parts.values() for row in part.rows]
+    if not rows:
+        raise DataError(_no_images(folder, parts))
+    return Manifest(
+        name="market1501",
+        root=folder,
+        paths=np.array([row.path for row in rows]),
+        pids=np.array([row.pid for row in rows], dtype=np.int64),
+        camids=np.array([row.camid for row in rows], dtype=np.int64),
+        splits=np.array([row.split for row in rows]),
+        notes=_notes(parts),
+    )
+
+
+@dataclass(frozen=True)
+class _Row:
+    path: str
+    pid: int
+    camid: int
+    split: Split
+
+
+@dataclass(frozen=True)
+class _Part:
+    rows: list[_Row]
+    junk: int
+    distractors_dropped: int
+    misnamed: list[str]
+    subfolders: list[str]
+
+
+def _find(root: Path) -> Path:
+    for candidate in (root, *(root / nested for nested in _NESTED)):
+        if any((candidate / name).is_dir() for name in FOLDERS.values()):
+            return candidate
+    expected = ", ".join(FOLDERS.values())
+    if not root.is_dir():
+        parent = next((p for p in root.parents if p.is_dir()), Path())
+        place = "" if root.is_absolute() else ", nor one under REID_DATASETS"
+        raise DataError(
+            f"data set market1501: there is no folder {root}{place} (the nearest that exists is "
+            f"{parent.resolve()}); set root to the folder that holds {expected}"
+        )
+    found = sorted(p.name for p in root.iterdir() if p.is_dir())[:8]
+    raise DataError(
+        f"data set market1501: {root} holds none of the folders {expected}; it holds "
+        f"{', '.join(found) if found else 'no folder'}; set root to the folder that holds them"
+    )
+
+
+def _scan(folder: Path, split: Split) -> _Part:
+    rows: list[_Row] = []
+    misnamed: list[str] = []
+    junk = distractors_dropped = 0
+    images, subfolders = _list(folder / FOLDERS[split])
+    for name in images:
+        match = _NAME.match(name)
+        if match is None:
+            misnamed.append(name)
+            continue
+        pid, camid = int(match.group(1)), int(match.group(2))
+        if pid == -1:
+            junk += 1
+        elif pid == 0 and split != "gallery":
+            distractors_dropped += 1
+        else:
+            rows.append(_Row(f"{FOLDERS[split]}/{name}", pid, camid, split))
+    return _Part(rows, junk, distractors_dropped, misnamed, subfolders)
+
+
+def _list(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the names of the images and of the folders in ``folder``, each sorted."""
+    images: list[str] = []
+    subfolders: list[str] = []
+    if not folder.is_dir():
+        return images, subfolders
+    with os.scandir(folder) as entries:  # knows what is a folder without asking the disk again
+        for entry in entries:
+            # Finder and Explorer leave files such as ._0001_c1….jpg and Thumbs.db behind.
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir():
+                subfolders.append(entry.name)
+            elif os.path.splitext(entry.name)[1].lower() in SUFFIXES:  # noqa: PTH122 — 100 000 times
+                images.append(entry.name)
+    return sorted(images), sorted(subfolders)
+
+
+def _notes(parts: dict[Split, _Part]) -> tuple[str, ...]:
+    notes = []
+    junk = sum(part.junk for part in parts.values())
+    if junk:
+        notes.append(f"{junk} junk images (identity -1) left out")
+    dropped = sum(part.distractors_dropped for part in parts.values())
+    if dropped:
+        notes.append(f"{dropped} distractors (identity 0) outside the gallery left out")
+    distractors = sum(row.pid == 0 for row in parts["gallery"].rows)
+    if distractors:
+        notes.append(f"{distractors} distractors (identity 0) in the gallery")
+    misnamed = [name for part in parts.values() for name in part.misnamed]
+    if misnamed:
+        notes.append(
+            f"{len(misnamed)} images ignored, whose names are not like 0002_c1s1_000451_03.jpg, "
+            f"for example {misnamed[0]}"
+        )
+    return tuple(notes)
+
+
+def _no_images(folder: Path, parts: dict[Split, _Part]) -> str:
+    misnamed = [name for part in parts.values() for name in part.misnamed][:3]
+    subfolders = [name for part in parts.values() for name in part.subfolders][:3]
+    if misnamed:
+        seen = f"names that do not fit: {', '.join(misnamed)}"
+    elif subfolders:
+        seen = (
+            f"folders: {', '.join(subfolders)} (all images of a split lie in one folder here, not "
+            "in one an identity)"
+        )
+    else:
+        seen = "no image"
+    return (
+        f"data set market1501: no usable image in {folder}; found {seen}; expected names like "
+        "0002_c1s1_000451_03.jpg (identity_cCamera…) with a suffix of "
+        f"{', '.join(sorted(SUFFIXES))}"
+    )

@@ -1,0 +1,106 @@
+"""Sample keys by batch: what a loader asks its workers for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reid_core.data.samplers import EpochSampler
+from reid_core.errors import PluginError
+
+
+class SampleKey(NamedTuple):
+    """What a worker needs to make one sample: the row, and the seed of its augmentation.
+
+    The seed travels with the index, so a sample is the same whichever worker makes it.
+    """
+
+    row: int
+    seed: int
+
+
+class EpochKeys:
+    """The batches of one epoch of a sampler, from a given batch on.
+
+    Args:
+        sampler: Draws the rows of each batch.
+        seed: Seed of the augmentation.
+        num_rows: Rows of the data set; the sampler may not ask for others.
+    """
+
+    def __init__(self, sampler: EpochSampler, *, seed: int, num_rows: int) -> None:
+        self.sampler = sampler
+        self.seed = seed
+        #: Epoch and first batch of the next iteration.
+        self.epoch = 0
+        self.start = 0
+        self._num_rows = num_rows
+
+    def __len__(self) -> int:
+        return len(self.sampler) - self.start
+
+    def __iter__(self) -> Iterator[list[SampleKey]]:
+        """Yield the keys of each batch.
+
+        Raises:
+            PluginError: The sampler does not keep what :class:`EpochSampler` promises.
+        """
+        epoch, start, length = self.epoch, self.start, len(self.sampler)
+        count = start
+        for rows in itertools.islice(self.sampler.batches(epoch), start, None):
+            if count == length:
+                raise self._broken_promise(f"gave more than the {length} batches of its length")
+            rows = self._checked(rows, f"batch {count} of epoch {epoch}")
+            seeds = _seeds((self.seed, epoch, count, 0), len(rows))
+            yield [SampleKey(row, s) for row, s in zip(rows.tolist(), seeds, strict=True)]
+            count += 1
+        if count < length:
+            raise self._broken_promise(f"gave {count} batches in epoch {epoch}, not {length}")
+
+    def _checked(self, batch: object, where: str) -> NDArray[np.int64]:
+        rows = np.asarray(batch)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
+            raise self._broken_promise(
+                f"gave {type(batch).__name__} {str(batch)[:40]} for {where}; expected a sequence "
+                "of rows: it yields whole batches, not single rows"
+            )
+        wrong = rows[(rows < 0) | (rows >= self._num_rows)]
+        if len(wrong):
+            raise self._broken_promise(
+                f"gave row {wrong[0]} in {where}; the data has rows 0..{self._num_rows - 1}"
+            )
+        return rows.astype(np.int64)
+
+    def _broken_promise(self, what: str) -> PluginError:
+        kind = type(self.sampler)
+        return PluginError(f"sampler {kind.__name__} of {kind.__module__} {what}")
+
+
+class RowKeys:
+    """All rows once, in their order.
+
+    Args:
+        num_rows: How many there are.
+        batch_size: Rows a batch; the last one may be smaller.
+    """
+
+    def __init__(self, num_rows: int, batch_size: int) -> None:
+        self._num_rows = num_rows
+        self._batch_size = batch_size
+
+    def __len__(self) -> int:
+        return -(-self._num_rows // self._batch_size)
+
+    def __iter__(self) -> Iterator[list[SampleKey]]:
+        for start in range(0, self._num_rows, self._batch_size):
+            stop = min(start + self._batch_size, self._num_rows)
+            yield [SampleKey(row, 0) for row in range(start, stop)]
+
+
+def _seeds(entropy: Sequence[int], count: int) -> list[int]:
+    seeds: list[int] = np.random.SeedSequence(entropy).generate_state(count, np.uint64).tolist()
+    return seeds

@@ -1,0 +1,77 @@
+"""Training labels: from the identities that data sets name to 0..num_classes-1 and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reid_core.data.manifest import IdArray, Manifest
+from reid_core.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMap:
+    """The identities of each training set, in label order.
+
+    Labels count through the sets in the order given, and inside a set through its identities in
+    sorted order, so the map is the same in every process and every run. Identities of different
+    sets never share a label, whatever they are called.
+
+    Args:
+        identities: For each set its name and its identities, sorted.
+    """
+
+    identities: tuple[tuple[str, IdArray], ...]
+
+    @classmethod
+    def of(cls, manifests: Sequence[Manifest]) -> LabelMap:
+        """Build the map of the given training sets."""
+        return cls(tuple((m.name, _distinct(m.pids)) for m in manifests))
+
+    @property
+    def num_classes(self) -> int:
+        """Number of training identities over all sets."""
+        return sum(len(pids) for _, pids in self.identities)
+
+    def labels(self, manifests: Sequence[Manifest]) -> NDArray[np.int64]:
+        """Return the labels (N,) of the rows of ``manifests``, one set after the other.
+
+        Raises:
+            DataError: A row's identity is not in the map.
+        """
+        columns = []
+        offset = 0
+        for manifest, (name, pids) in zip(manifests, self.identities, strict=True):
+            positions = np.searchsorted(pids, manifest.pids)
+            known = np.isin(manifest.pids, pids)
+            if not known.all():
+                stranger = manifest.pids[~known][0]
+                raise DataError(
+                    f"data set {name}: identity {stranger} is not among the {len(pids)} training "
+                    "identities of the label map"
+                )
+            columns.append(positions.astype(np.int64) + offset)
+            offset += len(pids)
+        return np.concatenate(columns)
+
+    def to_plain(self) -> list[dict[str, object]]:
+        """Return the map as plain types, for a checkpoint: label = position over all lists."""
+        return [{"dataset": name, "pids": pids.tolist()} for name, pids in self.identities]
+
+
+def _distinct(ids: IdArray) -> IdArray:
+    return np.unique(ids)  # type: ignore[return-value]  # the dtype is that of the input
+
+
+def camera_codes(manifests: Sequence[Manifest]) -> NDArray[np.int64]:
+    """Return camera codes (N,): 0.. over all sets, sorted inside a set, never shared by two."""
+    columns = []
+    offset = 0
+    for manifest in manifests:
+        cameras, codes = np.unique(manifest.camids, return_inverse=True)
+        columns.append(codes.astype(np.int64) + offset)
+        offset += len(cameras)
+    return np.concatenate(columns)

@@ -1,0 +1,5 @@
+"""Samplers: which rows form the batches of an epoch. Finite, seeded, of exact length."""
+
+from reid_core.data.samplers.base import EpochSampler
+
+__all__ = ["EpochSampler"]

@@ -1,0 +1,138 @@
+"""The training loader of a config."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from reid_core.config import Config
+from reid_core.data.image_dataset import Collate, ImageDataset
+from reid_core.data.labels import LabelMap, camera_codes
+from reid_core.data.loader import Normalize, TrainLoader, usable_workers
+from reid_core.data.manifest import Manifest
+from reid_core.data.samplers import EpochSampler
+from reid_core.data.transforms import ImageTransform, split_stages
+from reid_core.errors import ConfigError, PluginError
+from reid_core.plugins.registries import SAMPLERS, TRANSFORMS
+
+log = logging.getLogger("reid_core")
+
+
+def build_train_loader(
+    config: Config,
+    manifests: Sequence[Manifest],
+    label_map: LabelMap,
+    *,
+    device: torch.device,
+) -> TrainLoader:
+    """Build the loader, and say what an epoch of it holds.
+
+    Args:
+        config: The whole configuration.
+        manifests: Training rows, a manifest each set.
+        label_map: Their labels.
+        device: Where batches go.
+
+    Raises:
+        ConfigError: An epoch would have no batch, or a parameter does not fit.
+        DataError: The sampler cannot draw its batches from this data.
+        PluginError: A sampler or transform does not keep its contract.
+    """
+    data = config.data
+    labels, camids = label_map.labels(manifests), camera_codes(manifests)
+    sampler = build_sampler(config, labels, camids)
+    log.info("training: %d identities, %s", label_map.num_classes, sampler.summary())
+    built = [TRANSFORMS.build(t.as_call(), image_size=data.image_size) for t in data.transforms]
+    image_transforms, batch_transforms = split_stages(built)
+    workers = usable_workers(data.workers)
+    if workers:
+        require_picklable(image_transforms)
+    dataset = ImageDataset(
+        join(manifests),
+        image_size=data.image_size,
+        interpolation=data.interpolation,
+        transforms=image_transforms,
+        broken_images=data.broken_images,
+        labels=labels,
+    )
+    return TrainLoader(
+        dataset=dataset,
+        collate=Collate(labels, camids),
+        sampler=sampler,
+        normalize=Normalize(data.mean, data.std),
+        batch_transforms=batch_transforms,
+        device=device,
+        seed=config.seed,
+        workers=workers,
+    )
+
+
+def build_sampler(
+    config: Config, labels: NDArray[np.int64], camids: NDArray[np.int64]
+) -> EpochSampler:
+    """Build the sampler and check that an epoch is not empty.
+
+    Raises:
+        ConfigError: It is, or a parameter does not fit.
+        PluginError: What the sampler's factory returns is no :class:`EpochSampler`.
+    """
+    call = config.data.batch.as_call()
+    sampler = SAMPLERS.build(call, labels=labels, camids=camids, seed=config.seed)
+    if not isinstance(sampler, EpochSampler):
+        raise PluginError(
+            f"sampler {call['name']} of {SAMPLERS.resolve(str(call['name'])).origin()} gave a "
+            f"{type(sampler).__name__} without __len__, batches(epoch) and summary(); see "
+            "reid_core.data.samplers.EpochSampler"
+        )
+    if len(sampler) == 0:
+        raise ConfigError(
+            f"data.batch: 0 batches per epoch: the training data has {len(labels)} images of "
+            f"{len(np.unique(labels))} identities, less than one batch of sampler {call['name']}; "
+            "make the batch smaller"
+        )
+    return sampler
+
+
+def require_picklable(transforms: Sequence[ImageTransform]) -> None:
+    """Check that transforms can be sent to workers, which only some platforms need.
+
+    Raises:
+        PluginError: One cannot, for example because it holds a lambda.
+    """
+    for transform in transforms:
+        try:
+            pickle.dumps(transform)
+        except Exception as error:
+            kind = type(transform)
+            raise PluginError(
+                f"transform {kind.__name__} of {kind.__module__} cannot be sent to worker "
+                f"processes: {error}; keep lambdas and local functions out of it, or set "
+                "data.workers=0"
+            ) from error
+
+
+def join(manifests: Sequence[Manifest]) -> Manifest:
+    """Join manifests for reading images: one after the other, paths made absolute."""
+    if len(manifests) == 1:
+        return manifests[0]
+    roots = [manifest.root.absolute().as_posix() for manifest in manifests]
+    # Not pathlib, which takes a second for each 100 000 rows.
+    paths = [
+        np.array([os.path.join(root, path) for path in manifest.paths.tolist()])  # noqa: PTH118
+        for root, manifest in zip(roots, manifests, strict=True)
+    ]
+    return Manifest(
+        name="+".join(manifest.name for manifest in manifests),
+        root=Path(),
+        paths=np.concatenate(paths),
+        pids=np.concatenate([m.pids.astype(np.str_) for m in manifests]),
+        camids=np.concatenate([m.camids.astype(np.str_) for m in manifests]),
+        splits=np.concatenate([m.splits for m in manifests]),
+    )
