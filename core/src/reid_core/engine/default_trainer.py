@@ -1,0 +1,285 @@
+"""The trainer that a config builds."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import nn
+
+from reid_core.checkpoint.folder import load_checkpoint
+from reid_core.checkpoint.random_state import random_state, seed_everything, set_random_state
+from reid_core.config import Config
+from reid_core.contracts import Batch, ReidModel, TrainOutput
+from reid_core.data.labels import LabelMap
+from reid_core.data.sources import Sources
+from reid_core.data.train_data import build_train_loader
+from reid_core.engine.check import build_hooks, check_config
+from reid_core.engine.device import pick_device
+from reid_core.engine.evaluator import Evaluator
+from reid_core.engine.meter import Meter
+from reid_core.engine.outcome import Outcome
+from reid_core.engine.restore import report_differences, restore
+from reid_core.engine.results import Evaluation, Results
+from reid_core.engine.run_folder import RunFolder, find_latest_run
+from reid_core.engine.simple_trainer import EpochLoader, SimpleTrainer
+from reid_core.models.build import build_model
+from reid_core.optim import LearningRate, build_optimizer
+
+log = logging.getLogger("reid_core")
+
+
+class DefaultTrainer(SimpleTrainer):
+    """Builds model, data, optimizer, schedule and hooks from a config, and trains.
+
+    The whole of it::
+
+        trainer = DefaultTrainer(load_config("osnet/osnet_x0_25"))
+        trainer.resume_or_load()
+        trainer.train()
+        print(trainer.results.latest())
+
+    Each ``build_…`` method can be overridden to change one part.
+
+    Args:
+        config: The resolved configuration.
+        folder: The run folder; by default the one the config asks for.
+
+    Raises:
+        ConfigError: Parameters do not fit; said before data is read.
+        PluginError: A component is missing or broken; said before data is read.
+        DataError: A data set cannot serve this run; said before the first step.
+    """
+
+    def __init__(self, config: Config, folder: RunFolder | None = None) -> None:
+        self.config = config
+        self.components = check_config(config)
+        self.folder = folder or RunFolder.for_config(config)
+        self.device = pick_device(config.device)
+        seed_everything(config.seed)
+        self.sources = Sources(
+            train=config.data.train, test=config.data.test_sets if config.evaluate.every else []
+        )
+        self.train_manifests = self.sources.train_manifests()
+        self.label_map = LabelMap.of(self.train_manifests)
+        self.evaluators = self.build_evaluators()
+        model = self.build_model().to(self.device).to(memory_format=self._memory_format)
+        super().__init__(model, self.build_train_loader(), self.build_optimizer(model))
+        #: The model that is evaluated and exported; a hook such as ema puts its own here.
+        self.eval_model: ReidModel = model
+        self.results = Results()
+        #: Ranked galleries of the newest evaluation, as ``ranks.json`` holds them.
+        self.rankings: list[dict[str, object]] = []
+        self.learning_rate = self.build_learning_rate()
+        self.max_iter = config.train.epochs * len(self.data_loader)
+        self.meter = Meter(config.train.log_every)
+        self.hooks.add(self.meter, id="meter")
+        self.hooks.extend(self.build_hooks())
+        self.hooks.bind(self)
+
+    # The parts; override one to change it.
+
+    def build_model(self) -> ReidModel:
+        """Build the model, for as many classes as the training sets have identities."""
+        return build_model(self.config, num_classes=self.label_map.num_classes)
+
+    def build_train_loader(self) -> EpochLoader:
+        """Build the loader of training batches."""
+        return build_train_loader(
+            self.config, self.train_manifests, self.label_map, device=self.device
+        )
+
+    def build_optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
+        """Build the optimizer of the model's parameters."""
+        return build_optimizer(self.config.train.optimizer, model)
+
+    def build_learning_rate(self) -> LearningRate:
+        """Build the learning rate of each step."""
+        return LearningRate.from_config(
+            self.config.train.schedule,
+            self.config.train.optimizer,
+            epochs=self.config.train.epochs,
+            iters_per_epoch=len(self.data_loader),
+        )
+
+    def build_evaluators(self) -> list[Evaluator]:
+        """Build an evaluator for each test set; none when evaluation is off."""
+        if self.config.evaluate.every == 0:
+            return []
+        return [Evaluator(s, self.config, self.device) for s in self.sources.test_sets()]
+
+    def build_hooks(self) -> list[tuple[str, object]]:
+        """Build the hooks, as (id, hook) in call order."""
+        return build_hooks(self.config)
+
+    # Training.
+
+    def resume_or_load(self, resume: str | Path | None = None) -> None:
+        """Go on with an earlier run, if asked to.
+
+        Args:
+            resume: None starts anew. ``"auto"`` goes on from the newest whole checkpoint of the run
+                folder, and starts anew, in the same folder, when there is none. A path goes on
+                from that checkpoint, or from the newest one of that run folder.
+
+        Raises:
+            UsageError: A new run would overwrite an old one.
+            CheckpointError: There is no usable checkpoint at the path.
+        """
+        found = self._find_checkpoint(resume)
+        if found is None:
+            if resume is None:
+                self.folder.require_unused()
+            else:
+                log.info("no checkpoint in %s: starting anew", self.folder.path)
+            return
+        path, state = found
+        report_differences(state, self.config, self.components)
+        self.load_state_dict(state)
+        log.info("resumed from %s after step %d (epoch %d)", path, self.start_iter, self.epoch)
+
+    def train(self, start_iter: int | None = None, max_iter: int | None = None) -> Outcome:
+        """Train to the end of the config's epochs.
+
+        Args:
+            start_iter: Steps done before; by default what :meth:`resume_or_load` found.
+            max_iter: Steps of the whole run; by default all epochs.
+
+        Returns:
+            How it ended; the metrics are in ``results``.
+        """
+        self.folder.write_start(self.config, self.components)
+        self.folder.write_status("running")
+        return super().train(
+            self.start_iter if start_iter is None else start_iter,
+            self.max_iter if max_iter is None else max_iter,
+        )
+
+    def forward(self, batch: Batch) -> TrainOutput:
+        """Compute the losses of a batch in the configured precision."""
+        is_low = self.config.train.precision == "bf16"
+        batch = batch.with_images(batch.images.contiguous(memory_format=self._memory_format))
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=is_low):
+            return super().forward(batch)
+
+    def batches(self, epoch: int, start: int) -> Iterable[Batch]:
+        """Yield the batches of an epoch, the waiting for them being measured."""
+        return self.meter.timed(super().batches(epoch, start))
+
+    def test(self) -> dict[str, dict[str, float]]:
+        """Evaluate the current model on every test set.
+
+        Returns:
+            Metrics as fractions, by test set.
+        """
+        self.rankings = []
+        for position, evaluator in enumerate(self.evaluators):
+            self.hooks.before_eval(trainer=self, name=evaluator.name)
+            retrieval = evaluator.evaluate(self.eval_model, self.check_interrupt)
+            self.rankings += evaluator.rankings(retrieval, seed=self.config.seed)
+            evaluation = Evaluation.of(
+                evaluator.name,
+                retrieval.result,
+                step=self.iter,
+                epoch=self.iter / len(self.data_loader),
+            )
+            monitor = self.config.evaluate.monitor if position == 0 else None
+            self.results.add(evaluation, monitor=monitor)
+            log.info("%s", evaluation.line())
+            scalars = {f"{evaluator.name}/{key}": v for key, v in evaluation.metrics.items()}
+            self.log_scalars(self.iter, scalars)
+            self.hooks.after_eval(trainer=self, name=evaluator.name, metrics=evaluation.metrics)
+        return self.results.latest()
+
+    @property
+    def _memory_format(self) -> torch.memory_format:
+        is_last = self.config.train.channels_last
+        return torch.channels_last if is_last else torch.contiguous_format
+
+    @property
+    def current_lr(self) -> float:
+        """Learning rate of the first parameter group."""
+        return float(self.optimizer.param_groups[0]["lr"])
+
+    def log_scalars(self, step: int, scalars: Mapping[str, float]) -> None:
+        """Store numbers and hand them to the hooks; ``step`` is the number of steps done."""
+        self.storage.put_scalars(scalars)
+        self.hooks.on_log(trainer=self, step=step, scalars=scalars)
+
+    # State.
+
+    def state_dict(self) -> dict[str, object]:
+        """Return everything a resumed run needs, as tensors and plain types."""
+        per_epoch = len(self.data_loader)
+        has_own = self.eval_model is not self.model
+        return {
+            "model": self.model.state_dict(),
+            "eval_model": self.eval_model.state_dict() if has_own else None,
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": {"lr": [group["lr"] for group in self.optimizer.param_groups]},
+            "step": self.iter,
+            "epoch": self.iter // per_epoch,
+            "sampler": {"epoch": self.iter // per_epoch, "batch": self.iter % per_epoch},
+            "iters_per_epoch": per_epoch,
+            "results": self.results.to_plain(),
+            "hooks": self.hooks.state_dict(),
+            "random": random_state(),
+            "label_map": self.label_map.to_plain(),
+            "config": self.config.plain(),
+            "components": [
+                {"kind": r.kind, "name": r.name, "dist": r.dist, "version": r.version}
+                for r in self.components
+            ],
+        }
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Take a state back, so that training goes on as if it had not stopped.
+
+        Raises:
+            CheckpointError: It belongs to another model, other identities, or another epoch length.
+        """
+        restore(self, state)
+        self.iter = self.start_iter = cast("int", state["step"])
+        self.results = Results.from_plain(cast("dict[str, object]", state["results"]))
+        self.hooks.load_state_dict(cast("dict[str, object]", state["hooks"]))
+        set_random_state(cast("dict[str, object]", state["random"]))
+
+    def _wind_up(self, outcome: Outcome) -> None:
+        # Before the hooks: the report shows how the run ended.
+        self.folder.write_status(
+            outcome.status, step=self.iter, max_step=self.max_iter, reason=outcome.reason
+        )
+        super()._wind_up(outcome)
+
+    def _find_checkpoint(self, resume: str | Path | None) -> tuple[Path, dict[str, object]] | None:
+        if resume is None:
+            return None
+        if resume == "auto":
+            return self.folder.checkpoints.load_latest()
+        path = Path(resume).expanduser()
+        if path.is_dir():
+            return RunFolder(path).checkpoints.load_latest()
+        return path, load_checkpoint(path)
+
+
+def folder_to_resume(config: Config, resume: str | None) -> RunFolder:
+    """Return the run folder that training with ``resume`` shall write to.
+
+    Args:
+        config: The configuration.
+        resume: As in :meth:`DefaultTrainer.resume_or_load`.
+    """
+    if resume is None:
+        return RunFolder.for_config(config)
+    if resume == "auto":
+        latest = find_latest_run(config)
+        return RunFolder(latest) if latest else RunFolder.for_config(config)
+    path = Path(resume).expanduser()
+    if config.output is not None:
+        return RunFolder(Path(config.output).expanduser())
+    # A checkpoint lies in <run>/checkpoints/.
+    run = path if path.is_dir() else path.parent.parent
+    return RunFolder(run) if RunFolder(run).holds_a_run() else RunFolder.for_config(config)

@@ -1,0 +1,228 @@
+"""One test set: embeddings of its images, retrieval figures, and ranked galleries to look at."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from reid_core.config import Config
+from reid_core.contracts import Batch
+from reid_core.data.image_dataset import Collate, ImageDataset
+from reid_core.data.loader import Normalize, TestLoader, usable_workers
+from reid_core.data.sources import TestSet
+from reid_core.errors import DataError, PluginError
+from reid_core.evaluation import (
+    EmbeddingModel,
+    Embeddings,
+    Labels,
+    Protocol,
+    RetrievalResult,
+    evaluate_retrieval,
+    extract_embeddings,
+    match_coverage,
+    top_matches,
+)
+from reid_core.plugins.registries import PROTOCOLS
+
+log = logging.getLogger("reid_core")
+
+#: Queries of each selection (worst, random, best) and gallery entries of each in the report.
+RANKED_QUERIES = 3
+RANKED_RESULTS = 10
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """What the evaluation of a test set gave.
+
+    Args:
+        result: The figures.
+        query: Embeddings of the queries.
+        gallery: Embeddings of the gallery.
+        rows: Row in the test set of each query and, after them, of each gallery entry; images left
+            out as broken are missing.
+    """
+
+    result: RetrievalResult
+    query: Embeddings
+    gallery: Embeddings
+    rows: NDArray[np.int64]
+
+
+class Evaluator:
+    """Evaluates models on one test set.
+
+    Args:
+        test_set: Query and gallery.
+        config: Image size, normalisation, protocol, distance.
+        device: Where the model runs.
+
+    Raises:
+        DataError: No query has a valid match under the protocol; said before anything is trained.
+    """
+
+    def __init__(self, test_set: TestSet, config: Config, device: torch.device) -> None:
+        self.name = test_set.name
+        self._set = test_set
+        self._config = config
+        self._device = device
+        self._protocol = build_protocol(config)
+        self._pids, self._camids = test_set.codes()
+        self._dataset = ImageDataset(
+            test_set.rows,
+            image_size=config.data.image_size,
+            interpolation=config.data.interpolation,
+            broken_images=config.data.broken_images,
+        )
+        self._check_coverage()
+
+    def _check_coverage(self) -> None:
+        count = self._set.num_query
+        query = Labels(self._pids[:count], self._camids[:count])
+        gallery = Labels(self._pids[count:], self._camids[count:])
+        coverage = match_coverage(query, gallery, protocol=self._protocol)
+        try:
+            coverage.require_valid()
+        except DataError as error:
+            raise DataError(f"test set {self.name}: {error}") from error
+        if coverage.num_valid < coverage.num_queries:
+            log.warning(
+                "test set %s: %d of %d queries have no valid match and are skipped",
+                self.name,
+                coverage.num_queries - coverage.num_valid,
+                coverage.num_queries,
+            )
+
+    def evaluate(self, model: EmbeddingModel, between_batches: Callable[[], None]) -> Retrieval:
+        """Embed all images and measure the retrieval.
+
+        Args:
+            model: With a method ``embed(images)``.
+            between_batches: Called after each batch; it may raise to leave early.
+        """
+        valid = np.ones(len(self._dataset), dtype=bool)
+        features = extract_embeddings(model, self._batches(valid, between_batches), self._device)
+        rows = np.flatnonzero(valid)
+        num_query = int((rows < self._set.num_query).sum())
+        if len(rows) < len(valid):
+            log.warning("test set %s: %d broken images left out", self.name, len(valid) - len(rows))
+        features = features[torch.from_numpy(rows)]
+        query = self._embeddings(features[:num_query], rows[:num_query])
+        gallery = self._embeddings(features[num_query:], rows[num_query:])
+        result = evaluate_retrieval(
+            query, gallery, distance=self._config.evaluate.distance, protocol=self._protocol
+        )
+        return Retrieval(result, query, gallery, rows)
+
+    def _batches(
+        self, valid: NDArray[np.bool_], between_batches: Callable[[], None]
+    ) -> Iterator[Batch]:
+        data = self._config.data
+        loader = TestLoader(
+            dataset=self._dataset,
+            collate=Collate(self._pids, self._camids),
+            batch_size=self._config.evaluate.batch_size,
+            normalize=Normalize(data.mean, data.std),
+            device=self._device,
+            workers=usable_workers(data.workers),
+        )
+        for batch in loader:
+            broken = batch.index[~batch.columns["is_valid"]]
+            valid[broken.cpu().numpy()] = False
+            yield batch
+            between_batches()
+
+    def _embeddings(self, features: torch.Tensor, rows: NDArray[np.int64]) -> Embeddings:
+        return Embeddings(features, self._pids[rows], self._camids[rows])
+
+    def rankings(
+        self,
+        retrieval: Retrieval,
+        *,
+        queries: int = RANKED_QUERIES,
+        results: int = RANKED_RESULTS,
+        seed: int = 0,
+    ) -> list[dict[str, object]]:
+        """Rank the gallery for a few queries: the best, the worst, and some at random.
+
+        Args:
+            retrieval: What :meth:`evaluate` returned.
+            queries: Queries of each selection.
+            results: Gallery entries a query.
+            seed: Seed of the random selection.
+
+        Returns:
+            Plain records, as ``ranks.json`` holds them.
+        """
+        chosen = _choose_queries(retrieval.result.ap, queries, seed)
+        top = top_matches(
+            retrieval.query,
+            retrieval.gallery,
+            distance=self._config.evaluate.distance,
+            protocol=self._protocol,
+            k=results,
+            rows=[row for _, row in chosen],
+        )
+        num_query = len(retrieval.query)
+        records: list[dict[str, object]] = []
+        for position, (selection, row) in enumerate(chosen):
+            entries = [
+                {
+                    **self._describe(int(retrieval.rows[num_query + gallery_row])),
+                    "distance": float(top.distances[position, rank]),
+                    "match": bool(top.is_match[position, rank]),
+                }
+                for rank, gallery_row in enumerate(top.gallery_rows[position])
+                if gallery_row >= 0
+            ]
+            records.append(
+                {
+                    "dataset": self.name,
+                    "selection": selection,
+                    "query": self._describe(int(retrieval.rows[row])),
+                    "ap": float(retrieval.result.ap[row]),
+                    "protocol": retrieval.result.protocol,
+                    "distance": retrieval.result.distance,
+                    "results": entries,
+                }
+            )
+        return records
+
+    def _describe(self, row: int) -> dict[str, object]:
+        rows = self._set.rows
+        return {
+            "path": self._dataset.path(row),
+            "pid": str(rows.pids[row]),
+            "camid": str(rows.camids[row]),
+        }
+
+
+def build_protocol(config: Config) -> Protocol:
+    """Build the evaluation protocol a config names."""
+    protocol = PROTOCOLS.build(config.evaluate.protocol.as_call())
+    if not isinstance(protocol, Protocol):
+        raise PluginError(
+            f"protocol {config.evaluate.protocol.name} gave a {type(protocol).__name__}; "
+            "expected a reid_core.evaluation.Protocol"
+        )
+    return protocol
+
+
+def _choose_queries(ap: NDArray[np.float64], count: int, seed: int) -> list[tuple[str, int]]:
+    """Return (selection, query row): worst first, then random, then best; none twice."""
+    valid = np.flatnonzero(~np.isnan(ap))
+    ordered = valid[np.argsort(ap[valid], kind="stable")].tolist()
+    worst = ordered[:count]
+    best = [row for row in reversed(ordered) if row not in worst][:count]
+    rest = [row for row in ordered if row not in worst and row not in best]
+    picked = np.random.default_rng(seed).permutation(rest)[:count].astype(int).tolist()
+    return (
+        [("worst", row) for row in worst]
+        + [("random", row) for row in picked]
+        + [("best", row) for row in best]
+    )

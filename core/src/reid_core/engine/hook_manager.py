@@ -1,0 +1,283 @@
+"""The hooks of one trainer: registered in call order, called through pluggy."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+
+import pluggy
+
+from reid_core.engine.hook_base import HookBase
+from reid_core.errors import PluginError, did_you_mean
+from reid_core.hookspecs import PROJECT, HookSpecs
+
+if TYPE_CHECKING:
+    from reid_core.config import Config, ConfigProblem
+    from reid_core.contracts import Batch
+    from reid_core.engine.outcome import Outcome
+    from reid_core.engine.step_result import StepResult
+    from reid_core.engine.trainer_base import TrainerBase
+
+log = logging.getLogger("reid_core")
+
+HOOK_NAMES = tuple(name for name in vars(HookSpecs) if not name.startswith("_"))
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """A hook whose state belongs into the checkpoint."""
+
+    def state_dict(self) -> dict[str, object]:
+        """Return the state as tensors and plain types."""
+        ...
+
+    def load_state_dict(self, state: dict[str, object]) -> None:
+        """Take the state back."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Registered:
+    id: str
+    hook: object
+
+
+class _Pluggy(pluggy.PluginManager):
+    """Also takes the overridden methods of a :class:`HookBase` as implementations."""
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
+        options = super().parse_hookimpl_opts(plugin, name)
+        if options is not None or not isinstance(plugin, HookBase):
+            return options
+        if name not in HookBase.SEED_METHODS:
+            return None
+        if getattr(type(plugin), name) is getattr(HookBase, name):
+            return None  # not overridden
+        return pluggy.HookimplOpts(
+            wrapper=False,
+            hookwrapper=False,
+            optionalhook=False,
+            tryfirst=False,
+            trylast=False,
+            specname=None,
+        )
+
+
+class HookManager:
+    """Holds the hooks of one trainer and calls them in the order they were added.
+
+    Each hook has a unique id, under which its state is saved. ``tryfirst`` hooks go before that
+    order, ``trylast`` hooks after it, wrappers around all.
+    """
+
+    def __init__(self) -> None:
+        self._hooks: list[_Registered] = []
+        self._manager = self._new_manager()
+
+    def add(self, hook: object, id: str | None = None) -> None:  # noqa: A002 — the config's word
+        """Add one hook after the others.
+
+        Args:
+            hook: An object with marked methods, or a :class:`HookBase`.
+            id: Its id; the class name by default, numbered when that is taken.
+
+        Raises:
+            PluginError: The id is taken, a method is misspelt, asks for an argument that does not
+                exist, or has a default.
+        """
+        self.extend([(id, hook)])
+
+    def extend(self, hooks: Sequence[tuple[str | None, object]]) -> None:
+        """Add several hooks, as (id or None, hook), after the others and in their order."""
+        known = list(self._hooks)
+        for wanted, hook in hooks:
+            taken = {entry.id for entry in known}
+            if wanted is not None and wanted in taken:
+                raise PluginError(f"hook id {wanted!r} is used twice; give one of them another id")
+            _check(hook)
+            known.append(_Registered(wanted or _free_id(type(hook).__name__, taken), hook))
+        self._manager = self._register(known)
+        self._hooks = known
+
+    def remove(self, id: str) -> object:  # noqa: A002 — the config's word
+        """Take a hook out and return it; a call that is going on still reaches it.
+
+        Raises:
+            KeyError: No hook has that id.
+        """
+        for entry in self._hooks:
+            if entry.id == id:
+                self._hooks = [other for other in self._hooks if other is not entry]
+                self._manager = self._register(self._hooks)
+                return entry.hook
+        raise KeyError(f"no hook with id {id!r}; there are {[e.id for e in self._hooks]}")
+
+    def bind(self, trainer: TrainerBase) -> None:
+        """Give every :class:`HookBase` its weak reference to the trainer."""
+        for entry in self._hooks:
+            if isinstance(entry.hook, HookBase):
+                entry.hook.trainer = weakref.proxy(trainer)
+
+    def items(self) -> list[tuple[str, object]]:
+        """Return (id, hook) in call order."""
+        return [(entry.id, entry.hook) for entry in self._hooks]
+
+    def state_dict(self) -> dict[str, object]:
+        """Return the state of every hook that has one, by id."""
+        return {id_: hook.state_dict() for id_, hook in self.items() if isinstance(hook, Stateful)}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Give each hook its state back; a hook without saved state starts afresh, and says so."""
+        for id_, hook in self.items():
+            if isinstance(hook, Stateful):
+                if id_ in state:
+                    hook.load_state_dict(cast("dict[str, object]", state[id_]))
+                else:
+                    log.warning("hook %s: the checkpoint holds no state of it; starts afresh", id_)
+        known = {id_ for id_, _ in self.items()}
+        for id_ in sorted(set(state) - known):
+            log.warning(
+                "hook %s: its state is in the checkpoint, but this run does not list it", id_
+            )
+
+    def validate_config(self, config: Config) -> list[ConfigProblem]:
+        """Call ``validate_config`` and join what the hooks found."""
+        found = cast(
+            "list[list[ConfigProblem] | None]", self._manager.hook.validate_config(config=config)
+        )
+        return [problem for problems in found if problems for problem in problems]
+
+    def before_train(self, trainer: TrainerBase) -> None:
+        """Call ``before_train``."""
+        self._manager.hook.before_train(trainer=trainer)
+
+    def before_epoch(self, trainer: TrainerBase, epoch: int) -> None:
+        """Call ``before_epoch``."""
+        self._manager.hook.before_epoch(trainer=trainer, epoch=epoch)
+
+    def before_step(self, trainer: TrainerBase, step: int, batch: Batch) -> None:
+        """Call ``before_step``."""
+        self._manager.hook.before_step(trainer=trainer, step=step, batch=batch)
+
+    def run_step(self, trainer: TrainerBase, step: int, batch: Batch) -> StepResult:
+        """Call ``run_step``; the first hook that returns something has done the step."""
+        result = self._manager.hook.run_step(trainer=trainer, step=step, batch=batch)
+        return cast("StepResult", result)
+
+    def after_step(self, trainer: TrainerBase, step: int, result: StepResult) -> None:
+        """Call ``after_step``."""
+        self._manager.hook.after_step(trainer=trainer, step=step, result=result)
+
+    def after_epoch(self, trainer: TrainerBase, epoch: int) -> None:
+        """Call ``after_epoch``."""
+        self._manager.hook.after_epoch(trainer=trainer, epoch=epoch)
+
+    def before_eval(self, trainer: TrainerBase, name: str) -> None:
+        """Call ``before_eval``."""
+        self._manager.hook.before_eval(trainer=trainer, name=name)
+
+    def after_eval(self, trainer: TrainerBase, name: str, metrics: Mapping[str, float]) -> None:
+        """Call ``after_eval``."""
+        self._manager.hook.after_eval(trainer=trainer, name=name, metrics=metrics)
+
+    def on_log(self, trainer: TrainerBase, step: int, scalars: Mapping[str, float]) -> None:
+        """Call ``on_log``."""
+        self._manager.hook.on_log(trainer=trainer, step=step, scalars=scalars)
+
+    def after_checkpoint(self, trainer: TrainerBase, path: Path, step: int) -> None:
+        """Call ``after_checkpoint``."""
+        self._manager.hook.after_checkpoint(trainer=trainer, path=path, step=step)
+
+    def should_stop(self, trainer: TrainerBase, step: int) -> str | None:
+        """Call ``should_stop``; the first reason given wins."""
+        return cast("str | None", self._manager.hook.should_stop(trainer=trainer, step=step))
+
+    def on_exception(self, trainer: TrainerBase, exception: BaseException) -> list[Exception]:
+        """Call ``on_exception`` of every hook; return what the hooks themselves raised."""
+        return self._call_all("on_exception", trainer=trainer, exception=exception)
+
+    def after_train(self, trainer: TrainerBase, outcome: Outcome) -> list[Exception]:
+        """Call ``after_train`` of every hook; return what the hooks themselves raised."""
+        return self._call_all("after_train", trainer=trainer, outcome=outcome)
+
+    def _call_all(self, name: str, **arguments: object) -> list[Exception]:
+        # pluggy stops at the first implementation that raises; teardown must reach all of them.
+        caller: pluggy.HookCaller = getattr(self._manager.hook, name)
+        errors: list[Exception] = []
+        for implementation in reversed(caller.get_hookimpls()):
+            values = [arguments[argument] for argument in implementation.argnames]
+            try:
+                implementation.function(*values)
+            except Exception as error:
+                error.add_note(f"raised by hook {implementation.plugin_name!r} in {name}")
+                errors.append(error)
+        return errors
+
+    def _register(self, hooks: Sequence[_Registered]) -> _Pluggy:
+        manager = self._new_manager()
+        # pluggy calls the last registered first.
+        for entry in reversed(hooks):
+            try:
+                manager.register(entry.hook, name=entry.id)
+            except (pluggy.PluginValidationError, ValueError) as error:
+                raise PluginError(f"hook {entry.id!r}: {error}") from error
+        return manager
+
+    @staticmethod
+    def _new_manager() -> _Pluggy:
+        manager = _Pluggy(PROJECT)
+        manager.add_hookspecs(HookSpecs)
+        return manager
+
+
+def _free_id(wanted: str, taken: set[str]) -> str:
+    number = 1
+    free = wanted
+    while free in taken:
+        number += 1
+        free = f"{wanted}-{number}"
+    return free
+
+
+def _check(hook: object) -> None:
+    """Refuse what pluggy would accept and never call, or call wrongly."""
+    if inspect.isclass(hook):
+        raise PluginError(
+            f"hook {hook.__name__} is a class; register an instance: {hook.__name__}()"
+        )
+    implementations = 0
+    for name in dir(type(hook)):
+        method = inspect.getattr_static(type(hook), name)
+        options = getattr(method, f"{PROJECT}_impl", None)
+        if options is None:
+            continue
+        implementations += 1
+        target = options.get("specname") or name
+        owner = f"hook {type(hook).__name__} of {type(hook).__module__}"
+        if target not in HOOK_NAMES:
+            raise PluginError(
+                f"{owner}: there is no hook {target!r}{did_you_mean(target, HOOK_NAMES)} "
+                f"(known: {', '.join(HOOK_NAMES)})"
+            )
+        allowed = list(inspect.signature(getattr(HookSpecs, target)).parameters)[1:]
+        for argument in list(inspect.signature(method).parameters.values())[1:]:
+            if argument.name not in allowed:
+                raise PluginError(
+                    f"{owner}: {target} has no argument {argument.name!r}; it has "
+                    f"{', '.join(allowed)}"
+                )
+            if argument.default is not argument.empty:
+                raise PluginError(
+                    f"{owner}: argument {argument.name!r} of {target} has a default; remove it, "
+                    "a hook is always called with every argument it asks for"
+                )
+    if not implementations and not isinstance(hook, HookBase):
+        raise PluginError(
+            f"hook {type(hook).__name__} of {type(hook).__module__} implements no hook; mark its "
+            "methods with @hookimpl, or derive it from HookBase"
+        )

@@ -1,0 +1,88 @@
+"""A saved state back into a trainer, and what differs from then to now."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from torch import Tensor, nn
+
+from reid_core.checkpoint.weights import load_into
+from reid_core.config import Config
+from reid_core.errors import CheckpointError
+from reid_core.plugins.index import ComponentRef
+
+if TYPE_CHECKING:
+    from reid_core.engine.default_trainer import DefaultTrainer
+
+log = logging.getLogger("reid_core")
+
+
+def restore(trainer: DefaultTrainer, state: Mapping[str, object]) -> None:
+    """Load model and optimizer, after checking that the data is the same.
+
+    Raises:
+        CheckpointError: It belongs to another model, other identities, or another epoch length.
+    """
+    if state["label_map"] != trainer.label_map.to_plain():
+        raise CheckpointError(
+            "the checkpoint was trained on other identities than data.train holds now, so its "
+            "classifier means other people; resume with the same data, or use the weights alone: "
+            "--set model.backbone.weights=FILE"
+        )
+    if state["iters_per_epoch"] != len(trainer.data_loader):
+        raise CheckpointError(
+            f"the checkpoint's epochs had {state['iters_per_epoch']} steps, now one has "
+            f"{len(trainer.data_loader)}: batch or data changed; resume with the same ones"
+        )
+    _load_weights(trainer.model, cast("Mapping[str, Tensor]", state["model"]))
+    _load_optimizer(trainer, cast("dict[str, object]", state["optimizer"]))
+
+
+def _load_weights(model: nn.Module, state: Mapping[str, Tensor]) -> None:
+    load_into(model, state, source="checkpoint")
+
+
+def _load_optimizer(trainer: DefaultTrainer, state: dict[str, object]) -> None:
+    optimizer = trainer.optimizer
+    fresh = [{k: v for k, v in g.items() if k != "params"} for g in optimizer.param_groups]
+    try:
+        optimizer.load_state_dict(state)
+    except (ValueError, KeyError) as error:
+        raise CheckpointError(
+            f"the checkpoint's optimizer does not fit: {error}; resume with the optimizer and the "
+            "trainable parameters it was saved with"
+        ) from error
+    # The moments come from the checkpoint; rates and decays are what the config says now.
+    for group, wanted in zip(optimizer.param_groups, fresh, strict=True):
+        group.update(wanted)
+
+
+def report_differences(
+    state: Mapping[str, object], config: Config, components: Sequence[ComponentRef]
+) -> None:
+    """Warn of every setting and version that differs from the checkpoint's."""
+    saved = dict(_leaves(cast("dict[str, object]", state["config"])))
+    current = dict(_leaves(config.plain()))
+    for path in sorted({*saved, *current}):
+        old, new = saved.get(path), current.get(path)
+        if old != new and path not in ("output", "description"):
+            log.warning("resume: %s is %r now, was %r in the checkpoint", path, new, old)
+    versions = {(r.kind, r.name): f"{r.dist} {r.version}" for r in components}
+    for entry in cast("list[dict[str, str]]", state["components"]):
+        was = f"{entry['dist']} {entry['version']}"
+        now = versions.get((entry["kind"], entry["name"]), was)
+        if now != was:
+            log.warning("resume: %s %s is %s, was %s", entry["kind"], entry["name"], now, was)
+
+
+def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict) and value:
+        for key, child in value.items():
+            yield from _leaves(child, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and value:
+        for position, child in enumerate(value):
+            yield from _leaves(child, f"{path}.{position}")
+    else:
+        yield path, value

@@ -1,0 +1,116 @@
+"""The evaluations of a run, as ``results.json`` keeps them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from reid_core.checkpoint.atomic import write_text_atomically
+from reid_core.evaluation import RetrievalResult
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation of one test set, with everything that belongs beside its numbers."""
+
+    dataset: str
+    step: int
+    epoch: float
+    protocol: str
+    protocol_description: str
+    distance: str
+    metrics: dict[str, float]
+    num_queries: int
+    num_valid_queries: int
+    num_gallery: int
+    weights: str = "last"
+
+    @classmethod
+    def of(
+        cls, name: str, result: RetrievalResult, *, step: int, epoch: float, weights: str = "last"
+    ) -> Evaluation:
+        """Make the record of a result."""
+        return cls(
+            dataset=name,
+            step=step,
+            epoch=epoch,
+            protocol=result.protocol,
+            protocol_description=result.protocol_description,
+            distance=result.distance,
+            metrics=result.scalars(),
+            num_queries=result.num_queries,
+            num_valid_queries=result.num_valid_queries,
+            num_gallery=result.num_gallery,
+            weights=weights,
+        )
+
+    def line(self) -> str:
+        """Return the numbers in one line, with protocol and distance beside them."""
+        numbers = "  ".join(f"{name} {100 * value:.2f} %" for name, value in self.metrics.items())
+        return f"{self.dataset}: {numbers}  (protocol {self.protocol}, {self.distance} distance)"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best value of the monitored metric so far."""
+
+    dataset: str
+    metric: str
+    value: float
+    step: int
+
+
+@dataclass
+class Results:
+    """All evaluations of a run in time order, and the best."""
+
+    evaluations: list[Evaluation] = field(default_factory=list)
+    best: Best | None = None
+
+    def latest(self) -> dict[str, dict[str, float]]:
+        """Return the newest metrics of each test set, by name."""
+        return {entry.dataset: entry.metrics for entry in self.evaluations}
+
+    def add(self, evaluation: Evaluation, *, monitor: str | None) -> bool:
+        """Add an evaluation.
+
+        Args:
+            evaluation: The record.
+            monitor: The metric that decides what is best; None if this set does not.
+
+        Returns:
+            Whether it is the best so far.
+        """
+        self.evaluations.append(evaluation)
+        if monitor is None:
+            return False
+        value = evaluation.metrics[monitor]
+        if self.best is not None and value <= self.best.value:
+            return False
+        self.best = Best(evaluation.dataset, monitor, value, evaluation.step)
+        return True
+
+    def to_plain(self) -> dict[str, object]:
+        """Return plain types for a checkpoint or JSON."""
+        return {
+            "schema": 1,
+            "evaluations": [asdict(entry) for entry in self.evaluations],
+            "best": asdict(self.best) if self.best else None,
+        }
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, object]) -> Results:
+        """Read what :meth:`to_plain` returned."""
+        evaluations = plain["evaluations"]
+        best = plain["best"]
+        assert isinstance(evaluations, list)
+        return cls(
+            [Evaluation(**entry) for entry in evaluations],
+            Best(**best) if isinstance(best, dict) else None,
+        )
+
+    def write(self, path: Path, *, outcome: str) -> None:
+        """Write ``results.json``."""
+        text = json.dumps({**self.to_plain(), "outcome": outcome}, indent=2)
+        write_text_atomically(path, text + "\n")

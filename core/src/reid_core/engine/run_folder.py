@@ -1,0 +1,120 @@
+"""The folder of a run: what was asked, what it was made of, how it went."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from reid_core.checkpoint.atomic import write_text_atomically
+from reid_core.checkpoint.folder import CheckpointFolder
+from reid_core.config import Config
+from reid_core.config.load import dump_config
+from reid_core.errors import UsageError
+from reid_core.plugins.index import ComponentRef
+from reid_core.plugins.metadata import installed_version
+
+#: Files that show that a folder holds a run.
+_MARKS = ("config.yaml", "checkpoints", "metrics.jsonl")
+
+
+class RunFolder:
+    """The files of one run; an existing run is never overwritten.
+
+    Args:
+        path: The folder; made when something is written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def for_config(cls, config: Config) -> RunFolder:
+        """Return the folder a config asks for, or a new one named by recipe and time."""
+        if config.output is not None:
+            return cls(Path(config.output).expanduser())
+        now = datetime.datetime.now().astimezone()
+        base = default_parent(config) / now.strftime("%Y%m%d-%H%M%S")
+        path, number = base, 1
+        while path.exists():
+            number += 1
+            path = base.with_name(f"{base.name}-{number}")
+        return cls(path)
+
+    @property
+    def checkpoints(self) -> CheckpointFolder:
+        """Its checkpoints."""
+        return CheckpointFolder(self.path / "checkpoints")
+
+    def holds_a_run(self) -> bool:
+        """Say whether there is a run in it already."""
+        return any((self.path / mark).exists() for mark in _MARKS)
+
+    def require_unused(self) -> None:
+        """Refuse a folder that holds a run.
+
+        Raises:
+            UsageError: It does.
+        """
+        if self.path.is_file():
+            raise UsageError(f"output {self.path} is a file; expected a folder or a new name")
+        if self.holds_a_run():
+            raise UsageError(
+                f"output {self.path} holds a run already; go on with it by --resume, or choose "
+                "another folder by --output"
+            )
+
+    def write_start(self, config: Config, components: Sequence[ComponentRef]) -> None:
+        """Write what the run is: resolved config, components, environment."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_text_atomically(self.path / "config.yaml", dump_config(config))
+        self._write_json("components.json", [asdict(ref) for ref in components])
+        self._write_json("env.json", environment(components))
+
+    def write_status(self, state: str, **facts: object) -> None:
+        """Write ``status.json``: how the run stands, for scripts and for other processes."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        self._write_json("status.json", {"state": state, "time": now, "pid": os.getpid(), **facts})
+
+    def _write_json(self, name: str, content: object) -> None:
+        text = json.dumps(content, indent=2, ensure_ascii=False)
+        write_text_atomically(self.path / name, text + "\n")
+
+
+def default_parent(config: Config) -> Path:
+    """Return the folder that runs of a recipe without an output of its own go to."""
+    return Path("runs") / config.name
+
+
+def find_latest_run(config: Config) -> Path | None:
+    """Return the newest run folder of a recipe that has a checkpoint, or None."""
+    if config.output is not None:
+        return Path(config.output).expanduser()
+    parent = default_parent(config)
+    if not parent.is_dir():
+        return None
+    folders = sorted((p for p in parent.iterdir() if p.is_dir()), reverse=True)
+    return next((p for p in folders if RunFolder(p).checkpoints.paths()), None)
+
+
+def environment(components: Sequence[ComponentRef]) -> dict[str, object]:
+    """Return versions and hardware, as plain types."""
+    dists = sorted({ref.dist for ref in components} | {"torch", "torchvision", "numpy", "timm"})
+    versions = {dist: installed_version(dist) for dist in dists}
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "device": str(accelerator or "cpu"),
+        "cores": os.cpu_count(),
+        "torch_threads": torch.get_num_threads(),
+        "command": sys.argv,
+        **{dist: version for dist, version in versions.items() if version},
+    }

@@ -1,0 +1,126 @@
+"""Loss, gradient, update; nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from itertools import islice
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from reid_core.contracts import Batch, TrainOutput
+from reid_core.engine.step_result import StepResult
+from reid_core.engine.trainer_base import TrainerBase
+from reid_core.errors import ConfigError
+
+
+class SizedBatches(Protocol):
+    """Batches that can be gone through again and again, a known number of them."""
+
+    def __len__(self) -> int:
+        """Return the number of batches of an epoch."""
+        ...
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Yield the batches of an epoch."""
+        ...
+
+
+@runtime_checkable
+class EpochLoader(Protocol):
+    """A loader that can make any epoch, from any batch on."""
+
+    def __len__(self) -> int:
+        """Return the number of batches of an epoch."""
+        ...
+
+    def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
+        """Yield the batches of an epoch from number ``start`` on."""
+        ...
+
+
+class SimpleTrainer(TrainerBase):
+    """The plain way to train: one model, one loader, one optimizer.
+
+    Args:
+        model: In training mode, ``model(batch)`` returns a :class:`TrainOutput`, a mapping of named
+            scalar losses, or one scalar loss.
+        data_loader: An iterable of batches with a length, or an :class:`EpochLoader`.
+        optimizer: Updates the model's parameters.
+
+    Raises:
+        ConfigError: The loader has no length, or an epoch of 0 batches.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        data_loader: SizedBatches | EpochLoader,
+        optimizer: torch.optim.Optimizer,
+    ) -> None:
+        super().__init__(iters_per_epoch=_length(data_loader))
+        if self.iters_per_epoch == 0:
+            raise ConfigError(
+                "an epoch has 0 batches: the training data is smaller than one batch; lower the "
+                "batch size"
+            )
+        self.model = model
+        self.data_loader = data_loader
+        self.optimizer = optimizer
+        model.train()
+
+    def batches(self, epoch: int, start: int) -> Iterable[Batch]:
+        """Yield the batches of an epoch from number ``start`` on."""
+        if isinstance(self.data_loader, EpochLoader):
+            return self.data_loader.epoch(epoch, start)
+        return islice(self.data_loader, start, None)
+
+    def forward(self, batch: Batch) -> TrainOutput:
+        """Compute the losses of a batch."""
+        return as_train_output(self.model(batch))
+
+    def run_step(self, batch: Batch) -> StepResult:
+        """Do one step.
+
+        Returns:
+            The losses of the step, detached.
+        """
+        output = self.forward(batch)
+        loss = torch.stack(list(output.losses.values())).sum()
+        # Gradients set to None cost no memory traffic; nothing here keeps views of them.
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        return StepResult(
+            loss=loss.detach(),
+            losses={name: value.detach() for name, value in output.losses.items()},
+            metrics=output.metrics,
+        )
+
+
+def _length(data_loader: object) -> int:
+    if isinstance(data_loader, Sized):
+        return len(data_loader)
+    raise ConfigError(
+        f"data loader {type(data_loader).__name__} has no length; an epoch must be finite: "
+        "give it a __len__"
+    )
+
+
+def as_train_output(output: object) -> TrainOutput:
+    """Accept what a model may return in training mode.
+
+    Raises:
+        TypeError: It is neither a TrainOutput, a mapping of scalars, nor a scalar.
+    """
+    if isinstance(output, TrainOutput):
+        return output
+    if isinstance(output, Tensor):
+        return TrainOutput({"loss": output})
+    if isinstance(output, Mapping) and output:
+        return TrainOutput(dict(output))
+    raise TypeError(
+        f"a model in training mode returned {type(output).__name__}; expected a TrainOutput, a "
+        "mapping of named scalar losses, or one scalar loss"
+    )

@@ -1,0 +1,23 @@
+"""What one training step hands to ``after_step``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """The numbers of one step, as detached scalar tensors on the device.
+
+    Args:
+        loss: The sum that was minimised.
+        losses: Its weighted parts by name.
+        metrics: Further numbers to log, such as accuracy.
+    """
+
+    loss: Tensor
+    losses: Mapping[str, Tensor] = field(default_factory=dict)
+    metrics: Mapping[str, Tensor] = field(default_factory=dict)

@@ -1,0 +1,214 @@
+"""The loop, and nothing but the loop."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from reid_core.engine.event_storage import EventStorage
+from reid_core.engine.hook_manager import HookManager
+from reid_core.engine.outcome import Interrupted, Outcome
+from reid_core.engine.step_result import StepResult
+from reid_core.errors import TrainingError
+from reid_core.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from reid_core.contracts import Batch
+
+log = logging.getLogger("reid_core")
+
+
+class TrainerBase:
+    """A trainer whose only assumption is that training runs in a loop.
+
+    The whole loop, with the hooks it fires::
+
+        before_train
+        for each epoch:
+            before_epoch
+            for each batch:
+                before_step, run_step, after_step, should_stop
+            after_epoch, should_stop
+        on_exception        # only if something was raised
+        after_train         # always, with the outcome
+
+    A subclass defines :meth:`run_step`, and :meth:`batches` unless its steps need no data. For
+    anything fancier, write your own loop: it is 40 lines.
+
+    Args:
+        iters_per_epoch: Steps an epoch; None makes the whole run one epoch.
+
+    Attributes:
+        iter: Number of the current step; at the end of an epoch, of steps done.
+        start_iter: Step this run started at.
+        max_iter: Step it ends before.
+        storage: Scalars with their history.
+        hooks: The hooks, in call order.
+    """
+
+    def __init__(self, *, iters_per_epoch: int | None = None) -> None:
+        self.iters_per_epoch = iters_per_epoch
+        self.iter = 0
+        self.start_iter = 0
+        self.max_iter = 0
+        self.storage = EventStorage(0)
+        self.hooks = HookManager()
+        self.hooks.add(_DefaultStep(), id="default_step")
+        self._interrupt: int | None = None
+
+    @property
+    def epoch(self) -> int:
+        """Number of the epoch that the current step belongs to, from 0."""
+        return self.iter // self._epoch_length()
+
+    @property
+    def max_epoch(self) -> int:
+        """Number of epochs of the whole run; the last one may be cut short."""
+        return -(-self.max_iter // self._epoch_length())
+
+    def register_hooks(self, hooks: Sequence[object | None]) -> None:
+        """Add hooks after those already there; they are called in the order given.
+
+        Args:
+            hooks: Objects with marked methods, or :class:`HookBase`; None is left out.
+
+        Raises:
+            PluginError: One is no hook, or a method of it does not fit its hook.
+        """
+        self.hooks.extend([(None, hook) for hook in hooks if hook is not None])
+        self.hooks.bind(self)
+
+    def train(self, start_iter: int, max_iter: int) -> Outcome:
+        """Run the steps from ``start_iter`` up to, not including, ``max_iter``.
+
+        Args:
+            start_iter: Steps that were done before, 0 for a new run.
+            max_iter: Steps of the whole run.
+
+        Returns:
+            How it ended: completed or stopped.
+
+        Raises:
+            BaseException: Whatever a step or a hook raised, unchanged; ``after_train`` has run.
+        """
+        self.iter = self.start_iter = start_iter
+        self.max_iter = max_iter
+        with EventStorage(start_iter) as self.storage:
+            try:
+                reason = self._loop()
+            except BaseException as error:
+                self._wind_up(_outcome_of(error))
+                raise
+            outcome = Outcome("stopped", reason) if reason else Outcome("completed")
+            self._wind_up(outcome)
+        return outcome
+
+    def _loop(self) -> str | None:
+        self.hooks.before_train(trainer=self)
+        if self.iter > 0:
+            # A run that had been stopped for a reason is not trained on when it is resumed.
+            reason = self.hooks.should_stop(trainer=self, step=self.iter - 1)
+            if reason:
+                return reason
+        while self.iter < self.max_iter:
+            reason = self._run_epoch()
+            if reason:
+                return reason
+        return None
+
+    def _run_epoch(self) -> str | None:
+        epoch, length = self.epoch, self._epoch_length()
+        end = min((epoch + 1) * length, self.max_iter)
+        self.hooks.before_epoch(trainer=self, epoch=epoch)
+        for batch in self.batches(epoch, self.iter - epoch * length):
+            step = self.iter
+            self.storage.iter = step
+            self.hooks.before_step(trainer=self, step=step, batch=batch)
+            result = self.hooks.run_step(trainer=self, step=step, batch=batch)
+            self.hooks.after_step(trainer=self, step=step, result=result)
+            self.iter += 1
+            reason = self.hooks.should_stop(trainer=self, step=step)
+            if reason:
+                return reason
+            if self.iter == end:
+                break
+            self.check_interrupt()
+        self._require_whole_epoch(epoch, end)
+        # A signal at the end of an epoch waits for after_epoch: a resumed run begins with the next
+        # epoch and would never call it.
+        self.hooks.after_epoch(trainer=self, epoch=epoch)
+        self.check_interrupt()
+        return self.hooks.should_stop(trainer=self, step=self.iter - 1)
+
+    def _wind_up(self, outcome: Outcome) -> None:
+        """Tell the hooks how it ended; an error of theirs never replaces the run's own."""
+        errors: list[Exception] = []
+        if outcome.exception is not None:
+            errors += self.hooks.on_exception(trainer=self, exception=outcome.exception)
+        errors += self.hooks.after_train(trainer=self, outcome=outcome)
+        if not errors:
+            return
+        if outcome.exception is None:
+            raise errors[0] if len(errors) == 1 else ExceptionGroup("after_train failed", errors)
+        for error in errors:
+            log.error("while the run was wound up: %s", error, exc_info=error)
+            outcome.exception.add_note(f"while the run was wound up: {error!r}")
+
+    def batches(self, epoch: int, start: int) -> Iterable[Batch]:
+        """Yield the batches of an epoch from number ``start`` on.
+
+        Without data, as here, every step gets an empty placeholder.
+        """
+        return _no_batches()
+
+    def run_step(self, batch: Batch) -> StepResult:
+        """Do one step: loss, gradient, update."""
+        raise NotImplementedError(f"{type(self).__name__} must define run_step")
+
+    def request_stop(self, signum: int) -> None:
+        """Ask the run to leave before the next step; safe in a signal handler."""
+        self._interrupt = signum
+
+    def check_interrupt(self) -> None:
+        """Leave if that was asked for; long work between steps calls this now and then.
+
+        Raises:
+            Interrupted: A signal asked for it.
+        """
+        if self._interrupt is not None:
+            raise Interrupted(self._interrupt)
+
+    def _epoch_length(self) -> int:
+        return self.iters_per_epoch or max(self.max_iter, 1)
+
+    def _require_whole_epoch(self, epoch: int, end: int) -> None:
+        if self.iter != end:
+            raise TrainingError(
+                f"epoch {epoch} ended after step {self.iter}, expected {end}: the loader gave "
+                "fewer batches than its length says"
+            )
+
+
+class _DefaultStep:
+    """The step when no hook replaces it: the trainer's own."""
+
+    @hookimpl(trylast=True)
+    def run_step(self, trainer: TrainerBase, batch: Batch) -> StepResult:
+        return trainer.run_step(batch)
+
+
+def _no_batches() -> Iterator[Batch]:
+    import torch
+
+    from reid_core.contracts import Batch
+
+    nothing = torch.empty(0, dtype=torch.int64)
+    while True:
+        yield Batch(images=torch.empty(0), pids=nothing, camids=nothing, index=nothing)
+
+
+def _outcome_of(error: BaseException) -> Outcome:
+    if isinstance(error, Interrupted | KeyboardInterrupt):
+        return Outcome("interrupted", str(error) or "Ctrl-C", error)
+    return Outcome("failed", f"{type(error).__name__}: {error}", error)

@@ -1,0 +1,1 @@
+"""The default hooks, which the default config lists and any config can reorder or leave out."""

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import pytest
+
+from reid_core.engine import HookBase, HookManager
+from reid_core.errors import PluginError
+from reid_core.hookspecs import hookimpl
+
+
+class Good:
+    @hookimpl
+    def after_step(self, step):
+        pass
+
+
+def test_ids_are_unique_and_default_to_the_class_name():
+    manager = HookManager()
+    manager.extend([(None, Good()), (None, Good()), ("mine", Good())])
+    assert [id_ for id_, _ in manager.items()] == ["Good", "Good-2", "mine"]
+    with pytest.raises(PluginError, match="'mine' is used twice"):
+        manager.add(Good(), id="mine")
+    assert len(manager.items()) == 3, "a refused hook leaves the others as they were"
+
+
+def test_a_misspelt_hook_is_refused_with_the_near_match():
+    class Misspelt:
+        @hookimpl
+        def after_steps(self, step):
+            pass
+
+    with pytest.raises(PluginError, match="no hook 'after_steps'; did you mean after_step"):
+        HookManager().add(Misspelt())
+
+
+def test_an_unknown_argument_is_refused_and_the_known_ones_named():
+    class Asks:
+        @hookimpl
+        def after_step(self, stepp):
+            pass
+
+    with pytest.raises(PluginError, match="no argument 'stepp'; it has trainer, step, result"):
+        HookManager().add(Asks())
+
+
+def test_an_argument_with_a_default_is_refused():
+    class Defaults:
+        @hookimpl
+        def after_step(self, step=-1):
+            pass
+
+    with pytest.raises(PluginError, match="'step' of after_step has a default"):
+        HookManager().add(Defaults())
+
+
+def test_a_class_and_an_object_without_hooks_are_refused():
+    with pytest.raises(PluginError, match="register an instance: Good"):
+        HookManager().add(Good)
+    with pytest.raises(PluginError, match="implements no hook"):
+        HookManager().add(object())
+
+
+def test_a_hook_base_without_any_method_is_fine():
+    class Nothing(HookBase):
+        pass
+
+    HookManager().add(Nothing())
+
+
+def test_tryfirst_and_trylast_go_around_the_order_of_the_list():
+    calls = []
+
+    def hook(name, **options):
+        class Hook:
+            @hookimpl(**options)
+            def before_epoch(self):
+                calls.append(name)
+
+        return Hook()
+
+    manager = HookManager()
+    manager.extend(
+        [
+            ("last", hook("last", trylast=True)),
+            ("a", hook("a")),
+            ("first", hook("first", tryfirst=True)),
+            ("b", hook("b")),
+        ]
+    )
+    manager.before_epoch(trainer=None, epoch=0)
+    assert calls == ["first", "a", "b", "last"]
+
+
+def test_a_removed_hook_is_not_called_any_more():
+    calls = []
+
+    class Hook:
+        @hookimpl
+        def before_epoch(self):
+            calls.append(1)
+
+    manager = HookManager()
+    hook = Hook()
+    manager.add(hook, id="x")
+    assert manager.remove("x") is hook
+    manager.before_epoch(trainer=None, epoch=0)
+    assert calls == []
+    with pytest.raises(KeyError, match="no hook with id 'x'"):
+        manager.remove("x")
+
+
+def test_state_is_kept_by_id_and_missing_state_is_said(caplog):
+    class Stateful:
+        def __init__(self, value):
+            self.value = value
+
+        @hookimpl
+        def before_epoch(self):
+            pass
+
+        def state_dict(self):
+            return {"value": self.value}
+
+        def load_state_dict(self, state):
+            self.value = state["value"]
+
+    first = HookManager()
+    first.extend([("a", Stateful(1)), ("b", Stateful(2)), ("stateless", Good())])
+    state = first.state_dict()
+    assert state == {"a": {"value": 1}, "b": {"value": 2}}
+    second = HookManager()
+    second.extend([("b", Stateful(0)), ("c", Stateful(9))])
+    second.load_state_dict(state)
+    assert dict(second.items())["b"].value == 2
+    assert dict(second.items())["c"].value == 9
+    assert "hook c: the checkpoint holds no state of it" in caplog.text
+    assert "hook a: its state is in the checkpoint, but this run does not list it" in caplog.text
