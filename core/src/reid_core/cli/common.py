@@ -1,0 +1,65 @@
+"""What all commands share: options, and the way an error becomes a message and an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
+
+import click
+
+from reid_core.errors import ReidError
+
+P = ParamSpec("P")
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+config_option = click.option(
+    "-c",
+    "--config",
+    "config_name",
+    metavar="FILE|NAME",
+    help="Recipe: a YAML file, or the name of one that a package ships, such as osnet/osnet_x0_25.",
+)
+set_option = click.option(
+    "--set",
+    "overrides",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Override a setting, e.g. --set optimizer.lr=1e-4. The value is YAML. Repeatable.",
+)
+device_option = click.option(
+    "--device", metavar="D", help="auto (default), cpu, cuda, cuda:1, mps."
+)
+
+
+def reports_errors(command: Callable[P, int]) -> Callable[P, None]:
+    """Print a user's mistake without a traceback, and leave with the code that belongs to it.
+
+    A ``ReidError`` gives its ``exit_code``, a signal 128 plus its number. Any other exception is a
+    defect: it keeps its traceback and gives 1.
+    """
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            code = command(*args, **kwargs)
+        except ReidError as error:
+            click.echo(f"error: {error}", err=True)
+            for note in getattr(error, "__notes__", ()):
+                click.echo(f"  {note}", err=True)
+            code = getattr(error, "status_code", error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            code = 128 + signal.SIGINT
+        except BrokenPipeError:
+            # The reader (head, say) has gone; it has what it wanted. What is still buffered goes
+            # nowhere, or Python's own flush at exit would fail and give another exit code.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 0
+        sys.exit(code)
+
+    return run

@@ -1,0 +1,62 @@
+"""``reid-config``: show, check and list recipes."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from reid_core.cli.common import CONTEXT, reports_errors, set_option
+from reid_core.config import list_recipes, load_config
+from reid_core.config.load import dump_config
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(package_name="reid-core")
+def main() -> None:
+    """Show, check and list configurations."""
+
+
+@main.command()
+@click.argument("name", metavar="FILE|NAME")
+@set_option
+@reports_errors
+def show(name: str, overrides: tuple[str, ...]) -> int:
+    """Print the resolved configuration: everything it extends, all defaults, all overrides."""
+    click.echo(dump_config(load_config(name, overrides)), nl=False)
+    return 0
+
+
+@main.command()
+@click.argument("name", metavar="FILE|NAME")
+@set_option
+@reports_errors
+def check(name: str, overrides: tuple[str, ...]) -> int:
+    """List everything that is wrong with a configuration, each with file, line and column.
+
+    Imports the components it names, to compare their parameters; reads no data.
+    """
+    config = load_config(name, overrides)
+    # Imported here: components need torch, which the other commands do without.
+    from reid_core.engine.check import check_config
+
+    components = check_config(config)
+    click.echo(f"ok: {name}, {len(components)} components")
+    return 0
+
+
+@main.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@reports_errors
+def list_command(as_json: bool) -> int:
+    """List the recipes that installed packages ship."""
+    recipes = list_recipes()
+    if as_json:
+        plain = [{"name": name, "path": str(path)} for name, path in recipes.items()]
+        click.echo(json.dumps({"schema": 1, "recipes": plain}, indent=2))
+        return 0
+    if not recipes:
+        click.echo("no installed package ships recipes; try: pip install reid-plugin-osnet")
+    for name in recipes:
+        click.echo(name)
+    return 0

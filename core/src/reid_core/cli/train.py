@@ -1,0 +1,172 @@
+"""``reid-train``: train a recipe, go on with a run, or check a config."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reid_core.cli.common import (
+    CONTEXT,
+    config_option,
+    device_option,
+    reports_errors,
+    set_option,
+)
+from reid_core.config import Config, load_config
+from reid_core.errors import UsageError
+from reid_core.logs import logging_to
+
+if TYPE_CHECKING:
+    from reid_core.engine import DefaultTrainer
+
+log = logging.getLogger("reid_core")
+
+
+@click.command(context_settings=CONTEXT)
+@config_option
+@set_option
+@click.option(
+    "--resume",
+    metavar="[auto|PATH]",
+    is_flag=False,
+    flag_value="auto",
+    help="Go on with a run: from the newest checkpoint of the run folder (auto, or no value), or "
+    "from a checkpoint file or another run folder.",
+)
+@click.option("--check", is_flag=True, help="Do everything up to the first step, then stop.")
+@click.option("--eval-only", is_flag=True, help="Evaluate and do not train.")
+@device_option
+@click.option("-o", "--output", metavar="DIR", help="Run folder; a used one is never overwritten.")
+@click.option("-v", "--verbose", is_flag=True, help="Show debug lines.")
+@click.version_option(package_name="reid-core")
+@reports_errors
+def main(
+    config_name: str | None,
+    overrides: tuple[str, ...],
+    resume: str | None,
+    check: bool,
+    eval_only: bool,
+    device: str | None,
+    output: str | None,
+    verbose: bool,
+) -> int:
+    """Train a re-identification model from a recipe.
+
+    \b
+    reid-train --config osnet/osnet_x0_25
+    reid-train --config my.yaml --set train.epochs=60 --output runs/mine
+    reid-train --config my.yaml --output runs/mine --resume
+    """  # noqa: D301
+    config = _config(config_name, overrides, resume, device, output)
+    if eval_only:
+        return _evaluate(config, resume, verbose)
+    if check:
+        return _check(config, verbose)
+    return _train(config, resume, verbose)
+
+
+def _config(
+    name: str | None,
+    overrides: tuple[str, ...],
+    resume: str | None,
+    device: str | None,
+    output: str | None,
+) -> Config:
+    if name is None:
+        name = _config_of_run(resume)
+    extra = [f"device={device}"] if device else []
+    config = load_config(name, [*overrides, *extra])
+    # Not through YAML: a folder may have any name.
+    return config if output is None else config.with_output(output)
+
+
+def _config_of_run(resume: str | None) -> str:
+    """Without --config, a run is resumed with the config it was started with."""
+    if resume is None or resume == "auto":
+        raise UsageError(
+            "--config is missing; name a recipe, for example --config osnet/osnet_x0_25 "
+            "('reid-config list' shows the installed ones)"
+        )
+    path = Path(resume).expanduser()
+    run = path if path.is_dir() else path.parent.parent
+    saved = run / "config.yaml"
+    if not saved.is_file():
+        raise UsageError(f"--resume {resume}: there is no {saved}; name the recipe by --config")
+    return str(saved)
+
+
+def _train(config: Config, resume: str | None, verbose: bool) -> int:
+    from reid_core.engine.default_trainer import DefaultTrainer, folder_to_resume
+    from reid_core.engine.signals import graceful_signals
+
+    folder = folder_to_resume(config, resume)
+    if resume is None:
+        folder.require_unused()
+    with logging_to(verbose=verbose) as log_file:
+        trainer = DefaultTrainer(config, folder)
+        trainer.resume_or_load(resume)
+        # Only now: a config that cannot work leaves no folder behind.
+        log_file.open(folder.path / "train.log")
+        with graceful_signals(trainer):
+            trainer.train()
+    _print_results(trainer)
+    return 0
+
+
+def _check(config: Config, verbose: bool) -> int:
+    from reid_core.engine.default_trainer import DefaultTrainer
+    from reid_core.engine.preflight import check_first_batch, check_images
+
+    with logging_to(verbose=verbose):
+        trainer = DefaultTrainer(config)
+        check_images(trainer)
+        check_first_batch(trainer)
+    click.echo(
+        f"ok: {trainer.max_iter} steps in {trainer.max_epoch} epochs on {trainer.device}, "
+        f"{len(trainer.components)} components, nothing was written"
+    )
+    return 0
+
+
+def _evaluate(config: Config, resume: str | None, verbose: bool) -> int:
+    from reid_core.engine.evaluate import evaluate_model, load_model
+
+    with logging_to(verbose=verbose):
+        checkpoint = None if resume is None else _checkpoint_to_evaluate(config, resume)
+        model = load_model(config, checkpoint)
+        for evaluation in evaluate_model(config, model):
+            click.echo(evaluation.line())
+    return 0
+
+
+def _checkpoint_to_evaluate(config: Config, resume: str) -> Path:
+    from reid_core.engine.evaluate import find_weights
+    from reid_core.engine.run_folder import find_latest_run
+
+    if resume != "auto":
+        return find_weights(Path(resume))
+    run = find_latest_run(config)
+    if run is None:
+        raise UsageError("--resume auto: there is no run with a checkpoint; name one by its path")
+    return find_weights(run)
+
+
+def _print_results(trainer: DefaultTrainer) -> None:
+    path = trainer.folder.path.resolve()
+    evaluations = trainer.results.evaluations
+    if evaluations:
+        first = evaluations[0]
+        last = next(e for e in reversed(evaluations) if e.dataset == first.dataset)
+        click.echo(f"result  {last.line()}")
+        if first is not last:
+            click.echo(
+                f"mAP     {first.metrics['mAP']:.1%} after {first.step} steps -> "
+                f"{last.metrics['mAP']:.1%} after {last.step} steps"
+            )
+    click.echo(f"run     {path}")
+    report = path / "report.html"
+    if report.is_file():
+        click.echo(f"report  {report}")
