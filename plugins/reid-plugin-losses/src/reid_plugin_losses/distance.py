@@ -1,0 +1,60 @@
+"""Distances between embeddings: all pairs for mining, chosen pairs for the gradient."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+DistanceName = Literal["euclidean", "squared_euclidean"]
+
+
+def unit_length(features: Tensor) -> Tensor:
+    """Scale each row to Euclidean length 1; a row of zeros stays, with gradient zero.
+
+    Args:
+        features: (B, D) floating point.
+
+    Returns:
+        (B, D), same type.
+    """
+    norms: Tensor = torch.linalg.vector_norm(features, dim=1, keepdim=True)
+    # An infinite divisor gives value 0 and gradient 0; a small one would give a gradient as large
+    # as its inverse.
+    return features / norms.masked_fill(norms == 0, torch.inf)
+
+
+def all_pairs(features: Tensor) -> Tensor:
+    """Compute the Euclidean distance of each row to each row.
+
+    Differences are taken before squares: the shorter ``‖x‖² + ‖y‖² − 2xy`` cancels where
+    embeddings are near each other or far from the origin, and TF32 would coarsen it further.
+
+    Args:
+        features: (B, D) float32 or float64.
+
+    Returns:
+        (B, B), same type, not differentiable.
+    """
+    values = features.detach()
+    return torch.cdist(values, values, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+def row_pairs(first: Tensor, second: Tensor, name: DistanceName) -> Tensor:
+    """Measure each row of ``first`` against the same row of ``second``.
+
+    Args:
+        first: (M, D) float32 or float64.
+        second: (M, D), same type.
+        name: Euclidean distance or its square.
+
+    Returns:
+        (M,), same type; the gradient is zero where two rows are equal.
+    """
+    difference = first - second
+    if name == "squared_euclidean":
+        return difference.square().sum(dim=1)
+    # Its backward masks length 0, where sqrt(sum(square)) would give 0/0.
+    length: Tensor = torch.linalg.vector_norm(difference, dim=1)
+    return length

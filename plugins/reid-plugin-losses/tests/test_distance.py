@@ -1,0 +1,60 @@
+import math
+from typing import get_args
+
+import pytest
+import torch
+
+from reid_plugin_losses.distance import DistanceName, all_pairs, row_pairs, unit_length
+
+
+def test_all_pairs_equal_plain_loops() -> None:
+    features = torch.randn(6, 5, generator=torch.Generator().manual_seed(0)).double()
+    distances = all_pairs(features)
+    rows = features.tolist()
+    for i in range(6):
+        for j in range(6):
+            assert distances[i, j].item() == pytest.approx(math.dist(rows[i], rows[j]), abs=1e-12)
+
+
+def test_all_pairs_keep_small_distances_far_from_the_origin() -> None:
+    # 32 rows: torch takes the cancelling formula only above 25.
+    steps = torch.arange(32) / 4
+    distances = all_pairs(torch.stack([torch.full((32,), 1000.0), 1000.0 + steps], dim=1))
+    assert torch.equal(distances, (steps.unsqueeze(0) - steps.unsqueeze(1)).abs())
+
+
+def test_row_pairs_measure_both_distances() -> None:
+    first, second = torch.tensor([[3.0, 0.0]]), torch.tensor([[0.0, 4.0]])
+    assert row_pairs(first, second, "euclidean").tolist() == [5.0]
+    assert row_pairs(first, second, "squared_euclidean").tolist() == [25.0]
+
+
+@pytest.mark.parametrize("name", get_args(DistanceName))
+def test_equal_rows_have_distance_and_gradient_zero(name: DistanceName) -> None:
+    features = torch.ones(2, 3, requires_grad=True)
+    distances = row_pairs(features, torch.ones(2, 3), name)
+    (gradient,) = torch.autograd.grad(distances.sum(), features)
+    assert distances.tolist() == [0.0, 0.0]
+    assert torch.equal(gradient, torch.zeros(2, 3))
+
+
+def test_squares_of_unit_rows_are_two_minus_two_cosines() -> None:
+    generator = torch.Generator().manual_seed(0)
+    first, second = torch.randn(2, 7, 5, generator=generator).double()
+    cosines = torch.nn.functional.cosine_similarity(first, second)
+    squares = row_pairs(unit_length(first), unit_length(second), "squared_euclidean")
+    torch.testing.assert_close(squares, 2 - 2 * cosines)
+
+
+def test_a_row_of_zeros_stays_and_gets_no_gradient() -> None:
+    features = torch.tensor([[0.0, 0.0], [3.0, 4.0]], requires_grad=True)
+    units = unit_length(features)
+    (gradient,) = torch.autograd.grad((units * torch.tensor([1.0, 2.0])).sum(), features)
+    torch.testing.assert_close(units.detach(), torch.tensor([[0.0, 0.0], [0.6, 0.8]]))
+    assert gradient[0].tolist() == [0.0, 0.0]
+    assert gradient[1].abs().sum() > 0
+
+
+def test_gradients_of_unit_length_are_right() -> None:
+    features = torch.randn(3, 4, generator=torch.Generator().manual_seed(0)).double()
+    assert torch.autograd.gradcheck(unit_length, (features.requires_grad_(),))
