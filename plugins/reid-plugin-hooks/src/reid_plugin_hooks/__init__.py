@@ -1,0 +1,1 @@
+"""Optional hooks of reid-core: ``ema``, ``early_stopping``, ``tensorboard``."""
