@@ -1,0 +1,91 @@
+"""Commands on the pages have options that exist, and name recipes and keys that exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+from reid_core.cli import config, evaluate, plugins, train
+from reid_core.config import load_config
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    str(path.relative_to(ROOT)) for pattern in ("*.md", "docs/*.md") for path in ROOT.glob(pattern)
+)
+COMMANDS = {
+    "reid-train": train.main,
+    "reid-eval": evaluate.main,
+    "reid-config": config.main,
+    "reid-plugins": plugins.main,
+}
+
+
+def commands(page):
+    """Yield (words, line) of each command in the page's shell blocks."""
+    for block in page.blocks("sh"):
+        for offset, line in enumerate(block.text.splitlines(), 1):
+            if line.strip():
+                yield shlex.split(line, comments=True), block.line + offset
+
+
+def parsed(command, words):
+    """Return the option values of a command line; click refuses what does not exist."""
+    name, *rest = words
+    if isinstance(command, click.Group):
+        name, *rest = rest
+        command = command.commands[name]
+    return command.make_context(name, rest).params
+
+
+def own_recipes(page, folder):
+    """Write the recipes that the page shows, and those of the package it builds."""
+    for block in page.blocks("yaml", "yml"):
+        if block.file:
+            path = folder / block.file.rpartition("/")[2]
+            path.write_text(block.text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_our_commands_parse_and_their_recipes_load(name, page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    own_recipes(page(name), tmp_path)
+    for words, line in commands(page(name)):
+        if not words[0].startswith("reid-"):
+            continue
+        assert words[0] in COMMANDS, f"{name}:{line}"
+        params = parsed(COMMANDS[words[0]], words)
+        recipe = params.get("config_name") or params.get("name")
+        overrides = params.get("overrides", ())
+        if recipe == "small/tiny":  # of the package that the page builds; it is not installed
+            recipe = "tiny.yaml"
+        if recipe is not None or overrides:
+            load_config(recipe or "osnet/osnet_x0_25", overrides)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_targets_of_make_exist(name, page):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.M))
+    inline = re.findall(r"`make ([a-z-]+)", page(name).text)
+    used = {words[1] for words, _ in commands(page(name)) if words[0] == "make"} | set(inline)
+    assert used <= targets
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_packages_that_pip_is_told_of_are_ours(name, page):
+    ours = {
+        tomllib.loads(path.read_text(encoding="utf-8"))["project"]["name"]
+        for path in (ROOT / "core/pyproject.toml", *ROOT.glob("plugins/*/pyproject.toml"))
+    }
+    for words, line in commands(page(name)):
+        text = " ".join(words)
+        for dist in re.findall(r"(?<![\w/-])reid-(?:core|plugin-[\w-]+)", text):
+            is_example = dist == "reid-plugin-small"
+            assert dist in ours or is_example, f"{name}:{line}: {dist}"
+        if "-r" in words and "pip" in text:
+            assert (ROOT / words[words.index("-r") + 1]).is_file(), f"{name}:{line}"
