@@ -39,10 +39,13 @@ def test_train_evaluate_and_resume_a_finished_run(run, small_osnet, tmp_path):
     assert "the classifier is not used" not in evaluated.stdout, "JSON only on standard output"
 
 
+@pytest.mark.parametrize("whom", ["process", "group"])
 def test_sigterm_writes_a_checkpoint_and_resuming_reaches_the_same_steps(
-    bin_dir, run, small_osnet, tmp_path
+    bin_dir, run, small_osnet, tmp_path, whom
 ):
+    # A scheduler signals the whole group: the loader's workers too.
     options = [*small_osnet, "--set", "epochs=40", "--set", "evaluate.every=40"]
+    options += ["--set", f"data.workers={2 if whom == 'group' else 0}"]
     process = subprocess.Popen(
         [str(bin_dir / "reid-train"), *options, "--output", "mine"],
         cwd=tmp_path,
@@ -50,12 +53,16 @@ def test_sigterm_writes_a_checkpoint_and_resuming_reaches_the_same_steps(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        start_new_session=True,
     )
     log = tmp_path / "mine" / "metrics.jsonl"
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and (not log.exists() or '"loss"' not in log.read_text()):
         time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
+    if whom == "group":
+        os.killpg(process.pid, signal.SIGTERM)
+    else:
+        process.send_signal(signal.SIGTERM)
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 143, output
     assert "SIGTERM: finishing the step and saving" in output

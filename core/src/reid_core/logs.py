@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-LOGGER = "reid_core"
+#: Names of our loggers and of those of plugins that follow the naming rule begin like this.
+_OURS = "reid_"
 
 
 class LogFile(logging.Handler):
@@ -47,19 +48,25 @@ class LogFile(logging.Handler):
 def logging_to(*, verbose: bool = False) -> Iterator[LogFile]:
     """Show log lines on standard error while the context is open.
 
+    Shown are the lines of loggers whose name begins with ``reid_`` (the core's, and those of plugin
+    packages), and warnings of everybody.
+
     Args:
         verbose: Show debug lines too; a file always has them.
 
     Yields:
         The log file; lines are kept on disk once it is opened.
     """
-    logger = logging.getLogger(LOGGER)
-    level = logger.level
-    logger.setLevel(logging.DEBUG)
+    logger, core = logging.getLogger(), logging.getLogger("reid_core")
+    levels = logger.level, core.level
+    # Debug lines of the core alone: Pillow has one for every chunk of every PNG.
+    logger.setLevel(logging.INFO)
+    core.setLevel(logging.DEBUG)
     console, file = _CurrentStderr(), LogFile()
     console.setLevel(logging.DEBUG if verbose else logging.INFO)
     console.setFormatter(_ShortFormatter())
     for handler in (console, file):
+        handler.addFilter(_is_shown)
         logger.addHandler(handler)
     try:
         yield file
@@ -67,7 +74,12 @@ def logging_to(*, verbose: bool = False) -> Iterator[LogFile]:
         for handler in (console, file):
             logger.removeHandler(handler)
             handler.close()
-        logger.setLevel(level)
+        logger.setLevel(levels[0])
+        core.setLevel(levels[1])
+
+
+def _is_shown(record: logging.LogRecord) -> bool:
+    return record.name.startswith(_OURS) or record.levelno >= logging.WARNING
 
 
 class _CurrentStderr(logging.StreamHandler[TextIO]):

@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from reid_core.checkpoint.weights import load_into, read_state_dict
+from reid_core.checkpoint.weights import load_into, read_backbone_state, read_state_dict
 from reid_core.errors import CheckpointError
 
 
@@ -78,9 +78,22 @@ class Evil:
 
 def test_code_in_a_file_is_never_run(tmp_path, capsys):
     torch.save({"state_dict": Evil()}, tmp_path / "evil.pth")
-    with pytest.raises(CheckpointError, match="cannot be loaded safely"):
+    with pytest.raises(CheckpointError, match="the object print that is neither") as caught:
         read_state_dict(tmp_path / "evil.pth")
+    assert "weights_only" not in str(caught.value), "no advice to load it unsafely"
     assert "code ran" not in capsys.readouterr().out
+
+
+def test_a_backbone_takes_its_part_of_a_trained_model(tmp_path):
+    own = model()["backbone"].state_dict()
+    trained = {f"backbone.{k}": v for k, v in own.items()} | {"head.bias": torch.zeros(2)}
+    torch.save({"format": 1, "model": trained, "eval_model": None}, tmp_path / "run.pt")
+    wrapped = {f"backbone.model.{k}": v for k, v in own.items()} | {"head.bias": torch.zeros(2)}
+    torch.save(wrapped, tmp_path / "wrapped.pt")
+    torch.save({f"backbone.{k}": v for k, v in own.items()}, tmp_path / "foreign.pt")
+    assert read_backbone_state(tmp_path / "run.pt").keys() == own.keys()
+    assert read_backbone_state(tmp_path / "wrapped.pt").keys() == own.keys()
+    assert "backbone.0.weight" in read_backbone_state(tmp_path / "foreign.pt")
 
 
 def test_loading_reports_the_share_and_is_exact():

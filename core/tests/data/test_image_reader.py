@@ -40,6 +40,7 @@ def photo(height=48, width=24):
     return Image.fromarray(pixels.astype(np.uint8))
 
 
+@pytest.mark.filterwarnings("error::UserWarning")
 @pytest.mark.parametrize(
     ("image", "suffix", "keywords", "expected"),
     [
@@ -57,7 +58,7 @@ def photo(height=48, width=24):
         (palette_image(), "png", {}, (10, 20, 30)),
         (palette_image(), "gif", {}, (10, 20, 30)),
         (palette_image(), "png", {"transparency": 3}, (10, 20, 30)),
-        (palette_image(), "png", {"transparency": bytes([255, 255, 255, 0])}, (10, 20, 30)),
+        (palette_image(), "png", {"transparency": bytes([255, 128, 64, 0])}, (10, 20, 30)),
         (Image.new("1", (4, 4), 1), "png", {}, (255, 255, 255)),
         (Image.new("1", (4, 4), 0), "png", {}, (0, 0, 0)),
         (Image.new("CMYK", (4, 4), (0, 255, 255, 0)), "jpg", {}, (255, 0, 0)),

@@ -139,7 +139,7 @@ def test_identities_both_trained_and_tested_are_counted(local_dataset, caplog):
 
 
 def test_the_same_number_in_another_set_is_no_overlap(local_dataset, caplog):
-    local_dataset("zoo", lambda: table(train=(1, 2, 3)))
+    local_dataset("zoo", lambda: table(train=(1, 2, 3), query=(3,)))  # not tested on
     local_dataset("park", lambda: table(name="park", query=(3,), gallery=(3, 4)))
     Sources(train=of("zoo"), test=of("park"))
     assert not [r for r in caplog.records if r.levelno == logging.WARNING]

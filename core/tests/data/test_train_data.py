@@ -104,6 +104,14 @@ def write(folder, name):
     )
 
 
+def test_joined_paths_do_not_depend_on_the_working_folder(tmp_path, monkeypatch):
+    sets = [write(tmp_path / name, name) for name in ("a", "b")]
+    monkeypatch.chdir(tmp_path)
+    relative = [replace(m, root=m.root.relative_to(tmp_path)) for m in sets]
+    assert join(relative).paths.tolist() == join(sets).paths.tolist()
+    assert join(sets).paths[4] == str(tmp_path / "b" / "000.png")
+
+
 def test_one_set_is_joined_to_itself(make_images):
     manifest = make_images([0, 1])
     assert join([manifest]) is manifest

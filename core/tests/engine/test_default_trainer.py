@@ -364,3 +364,25 @@ def test_channels_last_gives_the_same_numbers(tiny_recipe, tmp_path):
         assert is_in_layout is is_last
         losses.append([row["loss"] for row in rows(trainer) if "loss" in row])
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+
+
+def test_the_untrained_model_is_measured_but_never_the_best(tiny_recipe, tmp_path):
+    overrides = {"evaluate.at_start": True, "optimizer.lr": 1e-9, "output": str(tmp_path / "run")}
+    trainer = trained(load_config(tiny_recipe, overrides))
+    assert trainer.results.evaluations[0].step == 0
+    assert trainer.results.best.step > 0
+
+
+def test_what_led_up_to_a_failure_is_in_the_log(tiny_config):
+    class Fails:
+        @hookimpl
+        def after_step(self, step):
+            if step == 4:
+                raise RuntimeError("boom")
+
+    trainer = DefaultTrainer(tiny_config)
+    trainer.resume_or_load()
+    trainer.register_hooks([Fails()])
+    with pytest.raises(RuntimeError, match="boom"):
+        trainer.train()
+    assert [row["step"] for row in rows(trainer) if "loss" in row] == [2, 4, 5]

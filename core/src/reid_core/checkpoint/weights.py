@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import pickle
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ _CONTAINERS = ("eval_model", "model", "state_dict", "model_state_dict", "model_s
 _PREFIXES = ("module.", "_orig_mod.", "model.")
 #: Counters that carry no weights; older files lack them.
 _COUNTERS = ("*num_batches_tracked",)
+#: How torch names the object that it refuses to load.
+_OBJECT = re.compile(r"GLOBAL ([\w.]+)")
 #: How many keys an error message shows of each kind.
 _SHOWN_KEYS = 6
 
@@ -105,10 +108,12 @@ def load_pickle_safely(path: Path, *, what: str) -> object:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        reason = str(error).splitlines()[0]
+        # torch's own text advises to load the file unsafely.
+        found = _OBJECT.search(str(error))
         raise CheckpointError(
-            f"{what} {path} cannot be loaded safely: {reason}. Only tensors and plain containers "
-            "are read; save its state dict alone, e.g. as .safetensors"
+            f"{what} {path} cannot be loaded safely: it holds "
+            f"{f'the object {found.group(1)}' if found else 'something'} that is neither a tensor "
+            "nor a plain container; save its state dict alone, e.g. as .safetensors"
         ) from error
     except Exception as error:  # bytes that are no pickle can raise anything
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -142,6 +147,26 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
         kind = f"keys {_some(list(content), 6)}" if isinstance(content, Mapping) else type(content)
         raise CheckpointError(f"weights file {path} holds no state dict; found {kind}")
     return _strip_prefixes(state)
+
+
+def read_backbone_state(path: Path) -> dict[str, Tensor]:
+    """Read weights for a backbone: its own, or the backbone's part of a whole trained model.
+
+    Args:
+        path: As for :func:`read_state_dict`; also the weights or a checkpoint of a run.
+
+    Returns:
+        Tensors by the backbone's own keys, on the CPU.
+
+    Raises:
+        CheckpointError: No such file, damaged, or no state dict in it.
+    """
+    state = read_state_dict(path)
+    part = {k.removeprefix("backbone."): v for k, v in state.items() if k.startswith("backbone.")}
+    # "head." tells a model of ours from a network that calls a part of itself "backbone".
+    if part and any(key.startswith("head.") for key in state):
+        return _strip_prefixes(part)
+    return state
 
 
 def load_into(

@@ -25,6 +25,7 @@ from reid_core.config.components import (
     Section,
 )
 from reid_core.config.nodes import Node, Origin
+from reid_core.errors import ConfigError
 
 #: More workers than this is a typing error, not a wish.
 MAX_WORKERS = 128
@@ -186,7 +187,13 @@ class Config(Section):
         return self._name
 
     def with_output(self, output: str) -> Config:
-        """Return the same configuration with another run folder."""
+        """Return the same configuration with another run folder.
+
+        Raises:
+            ConfigError: The name is empty, which would mean the working directory.
+        """
+        if not output.strip():
+            raise ConfigError("output is empty; expected the name of a folder")
         return self.model_copy(update={"output": output})
 
     def origin(self, path: tuple[str | int, ...]) -> Origin | None:

@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, Dataset
 from reid_core.contracts import Batch
 from reid_core.data.image_dataset import Collate, ImageDataset
 from reid_core.data.keys import SampleKey
+from reid_core.data.worker_signals import leave_signals_to_the_parent
 from reid_core.errors import DataError, ReidError
 
 
@@ -113,6 +114,7 @@ def make_loader(
         batch_sampler=keys,
         collate_fn=_as_it_is,
         num_workers=workers,
+        worker_init_fn=leave_signals_to_the_parent,
         persistent_workers=is_persistent and workers > 0,
         pin_memory=device.type == "cuda",
         # Its own: each iteration draws a seed, which from torch's global generator would shift the

@@ -9,9 +9,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from reid_core.config import Config, ConfigProblem
 from reid_core.config.problems import dotted, raise_problems
+from reid_core.config.shape import keys_at
 from reid_core.engine.hook_manager import HookManager
-from reid_core.errors import ConfigError, PluginError
-from reid_core.plugins.index import ComponentRef
+from reid_core.errors import ConfigError, PluginError, did_you_mean
+from reid_core.plugins.component_ref import ComponentRef, singular
 from reid_core.plugins.metadata import installed_version
 from reid_core.plugins.registries import (
     BACKBONES,
@@ -34,6 +35,7 @@ CONTEXT: dict[str, tuple[str, ...]] = {
     "heads": ("feature_dim", "num_prefix_tokens", "num_classes"),
     "losses": ("num_classes", "feature_dim"),
     "models": ("backbone", "head", "losses", "num_classes", "image_size"),
+    "transforms": ("image_size",),
     "samplers": ("labels", "camids", "seed"),
     "schedules": ("total_epochs", "warmup_epochs", "base_lr"),
     "optimizers": ("params",),
@@ -114,22 +116,27 @@ def _hook_problems(config: Config) -> list[ConfigProblem]:
     manager = HookManager()
     manager.extend(build_hooks(config))
     found = manager.validate_config(config)
-    return [p if p.origin else _problem(config, tuple(p.path.split(".")), p.message) for p in found]
+    return [p if p.origin else _problem(config, _parts(p.path), p.message) for p in found]
 
 
 def _parameter_problems(use: _Use, config: Config) -> list[ConfigProblem]:
     parameters = {key: value for key, value in use.call.items() if key != "name"}
     context = dict.fromkeys(CONTEXT.get(use.registry.kind, ()))
     call = use.registry.bind(str(use.call["name"]), parameters, context)
-    kind, name = use.registry.kind[:-1], use.call["name"]
-    return [
-        _problem(
-            config,
-            (*use.path, problem.parameter) if problem.parameter in parameters else use.path,
-            f"{kind} {name}: {problem.message}",
-        )
-        for problem in call.problems
-    ]
+    what = f"{singular(use.registry.kind)} {use.call['name']}"
+    problems = []
+    for problem in call.problems:
+        is_written = problem.parameter in parameters
+        path = (*use.path, problem.parameter) if is_written else use.path
+        # The schema's own keys stand beside the component's: a typo may mean one of those.
+        hint = did_you_mean(problem.parameter, keys_at(use.path)) if is_written else ""
+        message = problem.message if "did you mean" in problem.message else problem.message + hint
+        problems.append(_problem(config, path, f"{what}: {message}"))
+    return problems
+
+
+def _parts(path: str) -> tuple[str | int, ...]:
+    return tuple(int(part) if part.isdigit() else part for part in path.split("."))
 
 
 def _problem(config: Config, path: tuple[str | int, ...], message: str) -> ConfigProblem:

@@ -186,7 +186,9 @@ class DefaultTrainer(SimpleTrainer):
                 step=self.iter,
                 epoch=self.iter / len(self.data_loader),
             )
-            monitor = self.config.evaluate.monitor if position == 0 else None
+            # The untrained model is measured to show the gain; it is never the best one.
+            is_monitored = position == 0 and self.iter > 0
+            monitor = self.config.evaluate.monitor if is_monitored else None
             self.results.add(evaluation, monitor=monitor)
             log.info("%s", evaluation.line())
             scalars = {f"{evaluator.name}/{key}": v for key, v in evaluation.metrics.items()}

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from reid_core.contracts import Batch
+from reid_core.engine.outcome import Interrupted
 from reid_core.engine.step_result import StepResult
 from reid_core.errors import TrainingError
 from reid_core.hookspecs import hookimpl
@@ -64,6 +65,12 @@ class Meter:
     def after_epoch(self, trainer: DefaultTrainer) -> None:
         """Write the rest of the epoch, before a checkpoint is made of it."""
         if self._pending:
+            self._flush(trainer)
+
+    @hookimpl(tryfirst=True)
+    def on_exception(self, trainer: DefaultTrainer, exception: BaseException) -> None:
+        """Write what led up to a failure; an interrupted run keeps it for when it is resumed."""
+        if self._pending and not isinstance(exception, Interrupted | TrainingError):
             self._flush(trainer)
 
     def state_dict(self) -> dict[str, object]:

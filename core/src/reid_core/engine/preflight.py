@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -47,8 +48,7 @@ def check_first_batch(trainer: DefaultTrainer) -> None:
 
 
 def _paths(manifest: Manifest) -> Iterator[str]:
-    root = manifest.root.as_posix()
-    return (f"{root}/{path}" for path in manifest.paths.tolist())
+    return (os.path.join(manifest.root, path) for path in manifest.paths.tolist())
 
 
 def _fault(path: str) -> str | None:

@@ -56,6 +56,7 @@ def bind(
         return BoundCall({}, (problem,))
     named = {n: p for n, p in signature.parameters.items() if p.kind in _NAMED}
     takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    takes_any = takes_any and not _has_no_own_constructor(factory)
     hints = hints_of(factory, signature)
     keywords: dict[str, object] = {n: v for n, v in context.items() if n in named}
     problems = []
@@ -86,3 +87,13 @@ def _missing(signature: inspect.Signature, given: set[str]) -> Iterator[Paramete
             yield ParameterProblem(name, f"parameter {name!r} cannot be given by name")
         elif parameter.kind in _NAMED and name not in given:
             yield ParameterProblem(name, f"required parameter {name!r} is missing")
+
+
+def _has_no_own_constructor(factory: Callable[..., object]) -> bool:
+    """Say whether a class takes its constructor from ``torch.nn.Module``.
+
+    That one is declared to take any keyword and refuses all of them. It is known by the name of its
+    module, since nothing here imports torch.
+    """
+    constructor = getattr(factory, "__init__", None)
+    return getattr(constructor, "__module__", None) == "torch.nn.modules.module"

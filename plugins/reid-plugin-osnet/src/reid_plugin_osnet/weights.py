@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch import nn
 
-from reid_core.checkpoint.weights import LoadReport, load_into, read_state_dict
+from reid_core.checkpoint.weights import LoadReport, load_into, read_backbone_state
 
 _log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ def load_released(model: nn.Module, path: str, *, ignore: Sequence[str]) -> Load
     Args:
         model: An OSNet.
         path: Local file in any layout that reid-core reads (``.pth``, ``.pth.tar``, ``.pt``,
-            ``.safetensors``); ``~`` is expanded.
+            ``.safetensors``), or the weights of a run with such a backbone; ``~`` is expanded.
         ignore: Patterns of keys that the file may hold and the model does not use.
 
     Returns:
@@ -28,7 +28,7 @@ def load_released(model: nn.Module, path: str, *, ignore: Sequence[str]) -> Load
     Raises:
         CheckpointError: No such file, unreadable, or any other key does not match.
     """
-    state = read_state_dict(Path(path))
+    state = read_backbone_state(Path(path))
     report = load_into(model, state, source=path, ignore=ignore)
     _log.info("%s", report.summary())
     return report

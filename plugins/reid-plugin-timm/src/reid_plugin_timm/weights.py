@@ -11,7 +11,7 @@ from typing import cast
 import timm
 from torch import Tensor, nn
 
-from reid_core.checkpoint.weights import LoadReport, load_into, read_state_dict
+from reid_core.checkpoint.weights import LoadReport, load_into, read_backbone_state
 from reid_core.errors import CheckpointError
 from reid_plugin_timm.build import pretrained_config
 from reid_plugin_timm.torchvision_keys import is_torchvision_mobilenet_v2, rename_mobilenet_v2
@@ -38,7 +38,7 @@ def load_weights(network: nn.Module, path: str) -> LoadReport:
         CheckpointError: No such file, unreadable, or a key other than the classifier's does not
             match.
     """
-    state = read_state_dict(Path(path))
+    state = read_backbone_state(Path(path))
     config = pretrained_config(network)
     architecture = str(config["architecture"])
     if architecture.startswith("mobilenetv2_") and is_torchvision_mobilenet_v2(state):

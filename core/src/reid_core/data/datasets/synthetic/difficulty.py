@@ -31,6 +31,9 @@ class Profile:
     passer_by_percent: int
 
 
+# Set by experiment: OSNet x0.25 from scratch, 350 steps of 64 pictures, cross entropy, Adam at 1e-2
+# with a cosine schedule, reaches a mean average precision on unseen people of 92 % (easy), 75 to
+# 82 % (normal) and 35 % (hard); untrained 1 to 3 %; with triplet loss at weight 1, 64 % (normal).
 PROFILES: dict[Difficulty, Profile] = {
     "easy": Profile(15, 5, 12, 3, 5, 2, 2),
     "normal": Profile(30, 8, 20, 5, 15, 6, 6),
