@@ -6,12 +6,15 @@ import inspect
 import re
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from reid_core.data.datasets.synthetic.settings import LIMITS
 from reid_core.engine.check import CONTEXT
 from reid_core.plugins import registries
 from reid_core.plugins.index import KINDS
+from reid_plugin_heads.pooling.build import PoolingName
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECTS = [ROOT / "core/pyproject.toml", *sorted(ROOT.glob("plugins/*/pyproject.toml"))]
@@ -95,10 +98,6 @@ def test_the_readme_names_every_component(page):
 
 
 def test_the_pooling_table_has_every_pooling(page):
-    from typing import get_args
-
-    from reid_plugin_heads.pooling.build import PoolingName
-
     ((_, rows),) = page("docs/components.md").section("Pooling").tables()
     assert tuple(cells[0].strip("`") for cells in rows) == get_args(PoolingName)
 
@@ -124,8 +123,6 @@ def test_the_synthetic_table_of_the_data_page_has_the_same_defaults(page, entrie
 
 
 def test_the_synthetic_table_has_the_limits_of_the_settings(page):
-    from reid_core.data.datasets.synthetic.settings import LIMITS
-
     ((_, rows),) = page("docs/data.md").section("Synthetic pedestrians").tables()
     ranges = {cells[0].strip("`"): cells[2] for cells in rows}
     for parameter, (low, high) in LIMITS.items():

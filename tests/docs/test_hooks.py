@@ -8,10 +8,14 @@ import re
 from collections import Counter
 
 import pytest
+import torch
 
 from reid_core.config import load_config
 from reid_core.engine import DefaultTrainer
 from reid_core.hookspecs import HookSpecs, hookimpl
+
+# One process for all of them: they share what is slow to make.
+pytestmark = pytest.mark.xdist_group("docs_hooks")
 
 HOOKS = {name: spec for name, spec in vars(HookSpecs).items() if not name.startswith("_")}
 OUTCOMES = ("completed", "stopped", "failed", "interrupted")
@@ -161,8 +165,6 @@ def test_the_run_folder_holds_what_the_page_lists(page, recorded):
 
 
 def test_the_checkpoint_holds_what_the_page_lists(page, recorded):
-    import torch
-
     ((_, rows),) = page("docs/training.md").section("Checkpoints").tables()
     listed = {name for cells in rows for name in re.findall(r"`(\w+)`", cells[0])}
     path = max((recorded["completed"][1] / "checkpoints").glob("step_*.pt"))

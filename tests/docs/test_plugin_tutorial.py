@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+# One process for all of them: they share what is slow to make.
+pytestmark = pytest.mark.xdist_group("docs_tutorial")
+
 ENTRY = "import sys; from reid_core.cli import {module}; sys.exit({module}.main(sys.argv[1:]))"
 
 

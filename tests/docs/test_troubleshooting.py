@@ -19,6 +19,7 @@ from reid_core.engine.device import pick_device
 from reid_core.engine.hook_manager import HookManager
 from reid_core.errors import ReidError
 from reid_core.hookspecs import hookimpl
+from reid_core.plugins.index import PluginIndex
 from reid_core.plugins.registry import Registry
 from reid_core.testing import write_tiny_market
 
@@ -138,8 +139,6 @@ def distribution(name, entry, needs="reid-core"):
 
 
 def scanned():
-    from reid_core.plugins.index import PluginIndex
-
     return Registry("heads", index=PluginIndex.scan())
 
 
