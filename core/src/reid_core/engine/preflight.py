@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -48,7 +47,7 @@ def check_first_batch(trainer: DefaultTrainer) -> None:
 
 
 def _paths(manifest: Manifest) -> Iterator[str]:
-    return (os.path.join(manifest.root, path) for path in manifest.paths.tolist())
+    return (str(manifest.root / path) for path in manifest.paths.tolist())
 
 
 def _fault(path: str) -> str | None:
