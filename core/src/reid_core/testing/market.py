@@ -22,7 +22,7 @@ def write_tiny_market(
         root: A folder; made if missing.
         train_identities: Identities to train on, numbered from 1.
         test_identities: Further ones, in query (one image a camera) and gallery.
-        shots: Images of an identity in each of the 2 cameras, in training; the gallery has one less.
+        shots: Training images of an identity in each of 2 cameras; the gallery has one less.
         size: Height and width in pixels.
 
     Returns:
