@@ -104,8 +104,8 @@ class HookSpecs:
     def should_stop(self, trainer: TrainerBase, step: int) -> str | None:
         """Return a reason to end training cleanly after this step, or None.
 
-        Fires after each step, after the evaluation at the end of each epoch, and once before the
-        first step of a resumed run.
+        Fires after each step, after the last one of an epoch only behind ``after_epoch`` and its
+        evaluation, and once before the first step of a resumed run.
         """
 
     @hookspec

@@ -2,15 +2,27 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 
+import numpy as np
 import pytest
 import torch
 
 from reid_core.config import load_config
 from reid_core.engine import DefaultTrainer, Interrupted, StepResult
-from reid_core.engine.default_trainer import folder_to_resume
-from reid_core.errors import CheckpointError, ConfigError, DataError, TrainingError, UsageError
+from reid_core.engine.meter import Meter
+from reid_core.engine.resume import folder_to_resume
+from reid_core.engine.run_folder import RunFolder
+from reid_core.errors import (
+    CheckpointError,
+    ConfigError,
+    DataError,
+    PluginError,
+    TrainingError,
+    UsageError,
+)
 from reid_core.hookspecs import hookimpl
+from reid_core.testing import write_tiny_market
 
 
 def trained(config, hooks=()):
@@ -170,10 +182,11 @@ def test_resume_falls_back_to_the_last_good_checkpoint_and_says_so(tiny_config, 
 def test_resume_takes_a_checkpoint_a_folder_or_the_best(tiny_config, tmp_path):
     first = trained(tiny_config)
     other = tiny_config.with_output(str(tmp_path / "other"))
-    for path in (first.folder.path, first.folder.path / "checkpoints" / "best.pt"):
+    best = first.folder.path / "checkpoints" / "best.pt"
+    for path, step in ((first.folder.path, 16), (best, first.results.best.step)):
         trainer = DefaultTrainer(other)
         trainer.resume_or_load(path)
-        assert trainer.start_iter in (8, 16)
+        assert trainer.start_iter == step
     with pytest.raises(CheckpointError, match=r"did you mean .*best.pt"):
         trainer.resume_or_load(first.folder.path / "checkpoints" / "bst.pt")
     with pytest.raises(CheckpointError, match="holds weights, not the state of a run"):
@@ -199,8 +212,6 @@ def test_resume_with_other_identities_or_batches_is_refused(tiny_config, tiny_re
     smaller = load_config(tiny_recipe, {"data.batch.identities": 2})
     with pytest.raises(CheckpointError, match="epochs had 4 steps, now one has 6"):
         DefaultTrainer(smaller).resume_or_load(first.folder.path)
-    import shutil
-
     root = tmp_path / "fewer"
     shutil.copytree(tiny_config.data.train[0].parameters["root"], root)
     for path in (root / "bounding_box_train").glob("0001_*"):
@@ -370,6 +381,7 @@ def test_the_untrained_model_is_measured_but_never_the_best(tiny_recipe, tmp_pat
     overrides = {"evaluate.at_start": True, "optimizer.lr": 1e-9, "output": str(tmp_path / "run")}
     trainer = trained(load_config(tiny_recipe, overrides))
     assert trainer.results.evaluations[0].step == 0
+    assert rows(trainer)[0].keys() >= {"step", "market1501/mAP"}, "it is in the log too"
     assert trainer.results.best.step > 0
 
 
@@ -386,3 +398,162 @@ def test_what_led_up_to_a_failure_is_in_the_log(tiny_config):
     with pytest.raises(RuntimeError, match="boom"):
         trainer.train()
     assert [row["step"] for row in rows(trainer) if "loss" in row] == [2, 4, 5]
+
+
+def test_going_on_from_an_older_checkpoint_keeps_the_new_ones_and_sets_later_ones_aside(
+    tiny_config, caplog
+):
+    first = trained(tiny_config)
+    old = first.folder.path / "checkpoints" / "old.pt"
+    torch.save(torch.load(first.folder.checkpoints.paths()[1], weights_only=True), old)
+    again = DefaultTrainer(tiny_config)
+    again.resume_or_load(old)
+    assert again.start_iter == 12
+    again.register_hooks([StopAfter(14)])
+    with pytest.raises(Interrupted):
+        again.train()
+    assert "checkpoint of a later step set aside" in caplog.text
+    names = [path.name for path in again.folder.checkpoints.paths()]
+    assert names == ["step_00000014.pt", "step_00000012.pt"]
+    assert (first.folder.path / "checkpoints" / "set_aside" / "step_00000016.pt").is_file()
+    resumed = DefaultTrainer(tiny_config)
+    resumed.resume_or_load("auto")
+    assert resumed.start_iter == 14
+
+
+def test_training_without_asking_for_a_resume_never_touches_an_old_run(tiny_config):
+    first = trained(tiny_config)
+    before = rows(first)
+    with pytest.raises(UsageError, match="holds a run already"):
+        DefaultTrainer(tiny_config).train()
+    assert rows(first) == before
+
+
+def test_resuming_one_run_into_the_folder_of_another_is_refused(tiny_config, tmp_path):
+    first = trained(tiny_config)
+    other = tiny_config.with_output(str(tmp_path / "other"))
+    trained(other)
+    with pytest.raises(UsageError, match="other holds a run already"):
+        DefaultTrainer(other).resume_or_load(first.folder.path)
+
+
+def test_a_folder_without_a_checkpoint_cannot_be_resumed_by_its_path(tiny_config, tmp_path):
+    with pytest.raises(CheckpointError, match="leave --resume out to start anew"):
+        DefaultTrainer(tiny_config).resume_or_load(tmp_path)
+
+
+def test_two_runs_started_in_one_second_get_two_folders(tiny_recipe, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = load_config(tiny_recipe, {"evaluate.every": 0})
+    folders = [RunFolder.for_config(config) for _ in range(3)]
+    for folder in folders:
+        folder.path = folders[0].path
+    for folder in folders:
+        folder.claim()
+    assert len({folder.path for folder in folders}) == 3
+
+
+def test_a_status_that_cannot_be_written_never_hides_what_ended_the_run(tiny_config):
+    outcomes = []
+
+    class BreaksTheFolder:
+        @hookimpl
+        def after_step(self, trainer, step):
+            shutil.rmtree(trainer.folder.path)
+            trainer.folder.path.write_text("a file")
+            raise ValueError("the original")
+
+        @hookimpl
+        def after_train(self, outcome):
+            outcomes.append(outcome.status)
+
+    trainer = DefaultTrainer(tiny_config)
+    trainer.register_hooks([BreaksTheFolder()])
+    with pytest.raises(ValueError, match="the original"):
+        trainer.train()
+    assert outcomes == ["failed"]
+
+
+def test_a_hook_that_fails_at_the_end_is_in_the_status(tiny_config):
+    class Fails:
+        @hookimpl
+        def after_train(self):
+            raise OSError("no report")
+
+    trainer = DefaultTrainer(tiny_config)
+    trainer.register_hooks([Fails()])
+    with pytest.raises(OSError, match="no report"):
+        trainer.train()
+    assert json.loads((trainer.folder.path / "status.json").read_text())["state"] == "failed"
+
+
+def test_a_model_left_in_evaluation_mode_is_said(tiny_config):
+    class Forgets:
+        @hookimpl
+        def before_train(self, trainer):
+            trainer.model.eval()
+
+    trainer = DefaultTrainer(tiny_config)
+    trainer.register_hooks([Forgets()])
+    with pytest.raises(TrainingError, match="the model is in evaluation mode"):
+        trainer.train()
+
+
+def test_an_evaluation_cut_short_between_two_test_sets_is_done_again_whole(
+    tiny_recipe, tiny_market, tmp_path
+):
+    other = write_tiny_market(tmp_path / "other", train_identities=7)
+    sets = [{"name": "market1501", "root": str(root)} for root in (tiny_market, other)]
+    config = load_config(tiny_recipe, {"output": str(tmp_path / "run"), "data.test": sets})
+
+    class StopBetween:
+        @hookimpl
+        def after_eval(self, trainer, name):
+            if name == "market1501" and trainer.iter == 8:
+                trainer.request_stop(15)
+
+    trainer = DefaultTrainer(config)
+    trainer.register_hooks([StopBetween()])
+    with pytest.raises(Interrupted):
+        trainer.train()
+    resumed = DefaultTrainer(config)
+    resumed.resume_or_load("auto")
+    resumed.train()
+    found = [(e.dataset, e.step) for e in resumed.results.evaluations]
+    expected = [(name, step) for step in (8, 16) for name in ("market1501", "market1501-2")]
+    assert found == expected
+    logged = [row["step"] for row in rows(resumed) if "market1501/mAP" in row]
+    assert logged == [8, 16], "no evaluation is in the log twice"
+
+
+def test_hook_state_that_could_not_be_loaded_again_is_refused_when_it_is_saved(tiny_config):
+    class Stateful:
+        @hookimpl
+        def before_epoch(self):
+            pass
+
+        def state_dict(self):
+            return {"values": [np.float64(1)]}
+
+        def load_state_dict(self, state):
+            pass
+
+    trainer = DefaultTrainer(tiny_config)
+    trainer.register_hooks([Stateful()])
+    with pytest.raises(PluginError, match=r"hook 'Stateful', entry 'values' holds a numpy.float64"):
+        trainer.train()
+
+
+def test_numbers_that_only_some_steps_have_are_averaged_over_those(tiny_config):
+    trainer = DefaultTrainer(tiny_config)
+    meter = Meter(log_every=3)
+    logged = []
+    trainer.log_scalars = lambda step, scalars: logged.append((step, scalars))
+    one, two = torch.tensor(1.0), torch.tensor(2.0)
+    meter.after_step(trainer, 0, StepResult(one, metrics={"a": one}))
+    meter.after_step(trainer, 1, StepResult(two, metrics={"b": torch.tensor(5.0)}))
+    meter.after_step(trainer, 2, StepResult(two, metrics={"a": two}))
+    ((step, scalars),) = logged
+    assert step == 3
+    assert (scalars["a"], scalars["b"]) == (1.5, 5.0)
+    assert scalars["loss"] == pytest.approx(5 / 3)

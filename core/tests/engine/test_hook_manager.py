@@ -130,7 +130,52 @@ def test_state_is_kept_by_id_and_missing_state_is_said(caplog):
     second = HookManager()
     second.extend([("b", Stateful(0)), ("c", Stateful(9))])
     second.load_state_dict(state)
+    second.warn_of_unclaimed_state()
     assert dict(second.items())["b"].value == 2
     assert dict(second.items())["c"].value == 9
     assert "hook c: the checkpoint holds no state of it" in caplog.text
     assert "hook a: its state is in the checkpoint, but this run does not list it" in caplog.text
+
+
+def test_a_method_with_the_name_of_a_hook_but_without_the_marker_is_refused():
+    class Forgot(Good):
+        def after_train(self, outcome):
+            pass
+
+    class ForgotToo(HookBase):
+        def on_log(self, scalars):
+            pass
+
+    for hook, name in ((Forgot(), "after_train"), (ForgotToo(), "on_log")):
+        with pytest.raises(PluginError, match=f"its method {name} has the name of a hook but is"):
+            HookManager().add(hook)
+
+
+def test_hooks_that_all_run_cannot_be_wrapped():
+    class Wraps:
+        @hookimpl(wrapper=True)
+        def after_train(self):
+            yield
+
+    with pytest.raises(PluginError, match="after_train cannot be wrapped"):
+        HookManager().add(Wraps())
+
+
+def test_a_hook_that_comes_after_its_state_still_gets_it(caplog):
+    class Stateful(Good):
+        value = 0
+
+        def state_dict(self):
+            return {"value": self.value}
+
+        def load_state_dict(self, state):
+            self.value = state["value"]
+
+    manager = HookManager()
+    manager.load_state_dict({"late": {"value": 7}, "never": {}})
+    hook = Stateful()
+    manager.add(hook, id="late")
+    manager.warn_of_unclaimed_state()
+    assert hook.value == 7
+    assert "hook never" in caplog.text
+    assert "hook late" not in caplog.text

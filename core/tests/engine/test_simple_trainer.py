@@ -67,7 +67,7 @@ def test_another_return_value_is_refused():
 
     model = Wrong()
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.1)
-    with pytest.raises(TypeError, match="returned list; expected a TrainOutput"):
+    with pytest.raises(TrainingError, match="returned list without losses; expected a TrainOutput"):
         SimpleTrainer(model, batches(1), optimizer).train(0, 1)
 
 
@@ -92,3 +92,14 @@ def test_a_loader_that_gives_less_than_it_promised_is_an_error_not_a_hang():
     trainer = SimpleTrainer(model, Short(), torch.optim.SGD(model.parameters(), lr=0.1))
     with pytest.raises(TrainingError, match="fewer batches than its length"):
         trainer.train(0, 4)
+
+
+def test_losses_that_are_no_scalars_are_named():
+    class PerSample(Model):
+        def forward(self, batch):
+            return {"mine": super().forward(batch).losses["ce"].expand(6)}
+
+    model = PerSample()
+    trainer = SimpleTrainer(model, batches(1), torch.optim.SGD(model.parameters(), lr=0.1))
+    with pytest.raises(TrainingError, match=r"loss mine is \(6,\); expected a scalar"):
+        trainer.train(0, 1)

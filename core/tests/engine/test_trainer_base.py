@@ -282,3 +282,69 @@ def test_a_hook_does_not_keep_the_trainer_alive():
     del trainer
     gc.collect()
     assert reference() is None
+
+
+def test_teardown_reaches_every_hook_also_when_one_exits():
+    trainer, recorder = CountingTrainer(), OutcomeRecorder()
+    trainer.register_hooks(
+        [
+            RaisesIn("on_exception", KeyboardInterrupt()),
+            RaisesIn("after_train", SystemExit(0)),
+            recorder,
+            RaisesIn("after_step", ValueError("the cause")),
+        ]
+    )
+    with pytest.raises(ValueError, match="the cause"):
+        trainer.train(0, 3)
+    assert [o.status for o in recorder.outcomes] == ["failed"]
+
+
+def test_the_epoch_is_the_running_one_until_training_is_over():
+    epochs = []
+
+    class Epochs(HookBase):
+        def after_epoch(self):
+            epochs.append(self.trainer.epoch)
+
+        def after_train(self):
+            epochs.append(self.trainer.epoch)
+
+    trainer = CountingTrainer(iters_per_epoch=2)
+    trainer.register_hooks([Epochs()])
+    trainer.train(0, 6)
+    assert epochs == [0, 1, 2, 2]
+
+
+def test_a_stop_at_the_end_of_an_epoch_comes_after_after_epoch():
+    class Stopper:
+        @hookimpl
+        def should_stop(self, step):
+            return "enough" if step == 2 else None
+
+    trainer, calls = CountingTrainer(iters_per_epoch=3), []
+    trainer.register_hooks([Stopper(), Recorder(calls, "h")])
+    assert trainer.train(0, 9).reason == "enough"
+    assert ("h", "after_epoch", 3) in calls
+
+
+def test_an_interrupted_trainer_can_train_on():
+    class Kill:
+        @hookimpl
+        def after_step(self, trainer, step):
+            if step == 1:
+                trainer.request_stop(15)
+
+    trainer = CountingTrainer()
+    trainer.register_hooks([Kill()])
+    with pytest.raises(Interrupted):
+        trainer.train(0, 4)
+    trainer.train(trainer.iter, 4)
+    assert trainer.steps == [0, 1, 2, 3]
+
+
+def test_a_hook_added_one_by_one_has_its_trainer_too():
+    calls, trainer = [], CountingTrainer()
+    trainer.register_hooks([])
+    trainer.hooks.add(Recorder(calls, "late"))
+    trainer.train(0, 1)
+    assert calls

@@ -44,9 +44,28 @@ class CheckpointFolder:
         """
         path = self.folder / f"step_{step:08d}.pt"
         _write(path, state)
-        for old in self.paths()[self._keep :]:
+        others = [other for other in self.paths() if other != path]
+        for old in others[self._keep - 1 :]:
             old.unlink(missing_ok=True)
         return path
+
+    def set_aside_after(self, step: int) -> list[Path]:
+        """Move checkpoints of later steps into the folder ``set_aside``.
+
+        A run that goes on from an earlier step would otherwise be taken for finished by the next
+        resume, which looks for the highest step.
+
+        Args:
+            step: Steps done by the checkpoint that training goes on from.
+
+        Returns:
+            Where they are now.
+        """
+        later = [path for path in self.paths() if _step_of(path) > step]
+        aside = self.folder / "set_aside"
+        if later:
+            aside.mkdir(exist_ok=True)
+        return [path.replace(aside / path.name) for path in later]
 
     def save_best(self, state: Mapping[str, object]) -> Path:
         """Save the state as ``best.pt``.
@@ -62,8 +81,8 @@ class CheckpointFolder:
         """Return the checkpoints, newest first, without ``best.pt``."""
         if not self.folder.is_dir():
             return []
-        steps = [(int(m.group(1)), p) for p in self.folder.iterdir() if (m := _NAME.match(p.name))]
-        return [path for _, path in sorted(steps, reverse=True)]
+        found = [path for path in self.folder.iterdir() if _NAME.match(path.name)]
+        return sorted(found, key=_step_of, reverse=True)
 
     def load_latest(self) -> tuple[Path, dict[str, object]] | None:
         """Load the newest checkpoint that is whole; damaged ones are named and passed over.
@@ -85,6 +104,12 @@ class CheckpointFolder:
         if problems:
             raise CheckpointError("no checkpoint is whole:\n  " + "\n  ".join(problems))
         return None
+
+
+def _step_of(path: Path) -> int:
+    match = _NAME.match(path.name)
+    assert match is not None
+    return int(match.group(1))
 
 
 def load_checkpoint(path: Path) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable
@@ -36,6 +37,15 @@ device_option = click.option(
 )
 
 
+def _reader_has_gone() -> bool:
+    """Say whether nobody reads standard output any more."""
+    if not hasattr(select, "poll"):
+        return True  # on Windows; a broken pipe elsewhere has another error there
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return bool(poll.poll(0))
+
+
 def reports_errors(command: Callable[P, int]) -> Callable[P, None]:
     """Print a user's mistake without a traceback, and leave with the code that belongs to it.
 
@@ -56,6 +66,8 @@ def reports_errors(command: Callable[P, int]) -> Callable[P, None]:
             click.echo("interrupted", err=True)
             code = 128 + signal.SIGINT
         except BrokenPipeError:
+            if not _reader_has_gone():
+                raise  # some other pipe, a tracker's or a worker's: that is a failure
             # The reader (head, say) has gone; it has what it wanted. What is still buffered goes
             # nowhere, or Python's own flush at exit would fail and give another exit code.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,7 @@ def main(
     if eval_only:
         return _evaluate(config, resume, verbose)
     if check:
-        return _check(config, verbose)
+        return _check(config, resume, verbose)
     return _train(config, resume, verbose)
 
 
@@ -77,6 +78,8 @@ def _config(
 ) -> Config:
     if name is None:
         name = _config_of_run(resume)
+        # The run may have been moved since it was started: it goes on where it is now.
+        output = output or str(Path(name).parent)
     extra = [f"device={device}"] if device else []
     config = load_config(name, [*overrides, *extra])
     # Not through YAML: a folder may have any name.
@@ -90,16 +93,18 @@ def _config_of_run(resume: str | None) -> str:
             "--config is missing; name a recipe, for example --config osnet/osnet_x0_25 "
             "('reid-config list' shows the installed ones)"
         )
-    path = Path(resume).expanduser()
-    run = path if path.is_dir() else path.parent.parent
-    saved = run / "config.yaml"
+    from reid_core.engine.resume import run_of
+
+    saved = run_of(resume) / "config.yaml"
     if not saved.is_file():
         raise UsageError(f"--resume {resume}: there is no {saved}; name the recipe by --config")
     return str(saved)
 
 
 def _train(config: Config, resume: str | None, verbose: bool) -> int:
-    from reid_core.engine.default_trainer import DefaultTrainer, folder_to_resume
+    from reid_core.engine.default_trainer import DefaultTrainer
+    from reid_core.engine.outcome import Interrupted
+    from reid_core.engine.resume import folder_to_resume
     from reid_core.engine.signals import graceful_signals
 
     folder = folder_to_resume(config, resume)
@@ -109,19 +114,26 @@ def _train(config: Config, resume: str | None, verbose: bool) -> int:
         trainer = DefaultTrainer(config, folder)
         trainer.resume_or_load(resume)
         # Only now: a config that cannot work leaves no folder behind.
+        trainer.claim_folder()
         log_file.open(folder.path / "train.log")
-        with graceful_signals(trainer):
-            trainer.train()
+        try:
+            with graceful_signals(trainer):
+                trainer.train()
+        except Interrupted as error:
+            error.add_note(f"go on with: reid-train --resume {shlex.quote(str(folder.path))}")
+            raise
     _print_results(trainer)
     return 0
 
 
-def _check(config: Config, verbose: bool) -> int:
+def _check(config: Config, resume: str | None, verbose: bool) -> int:
     from reid_core.engine.default_trainer import DefaultTrainer
     from reid_core.engine.preflight import check_first_batch, check_images
+    from reid_core.engine.resume import folder_to_resume
 
     with logging_to(verbose=verbose):
-        trainer = DefaultTrainer(config)
+        trainer = DefaultTrainer(config, folder_to_resume(config, resume))
+        trainer.resume_or_load(resume)
         check_images(trainer)
         check_first_batch(trainer)
     click.echo(

@@ -10,7 +10,6 @@ from typing import cast
 import torch
 from torch import nn
 
-from reid_core.checkpoint.folder import load_checkpoint
 from reid_core.checkpoint.random_state import random_state, seed_everything, set_random_state
 from reid_core.config import Config
 from reid_core.contracts import Batch, ReidModel, TrainOutput
@@ -24,8 +23,10 @@ from reid_core.engine.meter import Meter
 from reid_core.engine.outcome import Outcome
 from reid_core.engine.restore import report_differences, restore
 from reid_core.engine.results import Evaluation, Results
-from reid_core.engine.run_folder import RunFolder, find_latest_run
+from reid_core.engine.resume import find_checkpoint
+from reid_core.engine.run_folder import RunFolder
 from reid_core.engine.simple_trainer import EpochLoader, SimpleTrainer
+from reid_core.engine.status_file import StatusFile
 from reid_core.models.build import build_model
 from reid_core.optim import LearningRate, build_optimizer
 
@@ -58,6 +59,8 @@ class DefaultTrainer(SimpleTrainer):
         self.config = config
         self.components = check_config(config)
         self.folder = folder or RunFolder.for_config(config)
+        # Whether what is in the folder is this run's.
+        self._may_continue = False
         self.device = pick_device(config.device)
         seed_everything(config.seed)
         self.sources = Sources(
@@ -77,6 +80,7 @@ class DefaultTrainer(SimpleTrainer):
         self.max_iter = config.train.epochs * len(self.data_loader)
         self.meter = Meter(config.train.log_every)
         self.hooks.add(self.meter, id="meter")
+        self.hooks.add(StatusFile(), id="status")
         self.hooks.extend(self.build_hooks())
         self.hooks.bind(self)
 
@@ -129,14 +133,19 @@ class DefaultTrainer(SimpleTrainer):
             UsageError: A new run would overwrite an old one.
             CheckpointError: There is no usable checkpoint at the path.
         """
-        found = self._find_checkpoint(resume)
+        found = find_checkpoint(resume, self.folder)
         if found is None:
             if resume is None:
                 self.folder.require_unused()
             else:
                 log.info("no checkpoint in %s: starting anew", self.folder.path)
+                self._may_continue = True
             return
         path, state = found
+        # Going on in the folder of another run would mix the two.
+        self._may_continue = self.folder.path.resolve() in path.resolve().parents
+        if not self._may_continue:
+            self.folder.require_unused()
         report_differences(state, self.config, self.components)
         self.load_state_dict(state)
         log.info("resumed from %s after step %d (epoch %d)", path, self.start_iter, self.epoch)
@@ -151,12 +160,24 @@ class DefaultTrainer(SimpleTrainer):
         Returns:
             How it ended; the metrics are in ``results``.
         """
+        self.claim_folder()
+        self.hooks.warn_of_unclaimed_state()
         self.folder.write_start(self.config, self.components)
         self.folder.write_status("running")
         return super().train(
             self.start_iter if start_iter is None else start_iter,
             self.max_iter if max_iter is None else max_iter,
         )
+
+    def claim_folder(self) -> None:
+        """Make the run folder this trainer's own; done by :meth:`train` if it was not before.
+
+        Raises:
+            UsageError: It holds another run.
+        """
+        if not self._may_continue:
+            self.folder.claim()
+            self._may_continue = True
 
     def forward(self, batch: Batch) -> TrainOutput:
         """Compute the losses of a batch in the configured precision."""
@@ -208,7 +229,10 @@ class DefaultTrainer(SimpleTrainer):
 
     def log_scalars(self, step: int, scalars: Mapping[str, float]) -> None:
         """Store numbers and hand them to the hooks; ``step`` is the number of steps done."""
-        self.storage.put_scalars(scalars)
+        # A median of the last learning rates or evaluations would be a number that never was.
+        for name, value in scalars.items():
+            is_noisy = name.startswith(("loss", "time/", "accuracy"))
+            self.storage.put_scalar(name, value, smoothing_hint=is_noisy)
         self.hooks.on_log(trainer=self, step=step, scalars=scalars)
 
     # State.
@@ -221,6 +245,7 @@ class DefaultTrainer(SimpleTrainer):
             "model": self.model.state_dict(),
             "eval_model": self.eval_model.state_dict() if has_own else None,
             "optimizer": self.optimizer.state_dict(),
+            # For people who open the file: the rate is a function of the step.
             "schedule": {"lr": [group["lr"] for group in self.optimizer.param_groups]},
             "step": self.iter,
             "epoch": self.iter // per_epoch,
@@ -250,38 +275,11 @@ class DefaultTrainer(SimpleTrainer):
         set_random_state(cast("dict[str, object]", state["random"]))
 
     def _wind_up(self, outcome: Outcome) -> None:
-        # Before the hooks: the report shows how the run ended.
-        self.folder.write_status(
-            outcome.status, step=self.iter, max_step=self.max_iter, reason=outcome.reason
-        )
-        super()._wind_up(outcome)
-
-    def _find_checkpoint(self, resume: str | Path | None) -> tuple[Path, dict[str, object]] | None:
-        if resume is None:
-            return None
-        if resume == "auto":
-            return self.folder.checkpoints.load_latest()
-        path = Path(resume).expanduser()
-        if path.is_dir():
-            return RunFolder(path).checkpoints.load_latest()
-        return path, load_checkpoint(path)
-
-
-def folder_to_resume(config: Config, resume: str | None) -> RunFolder:
-    """Return the run folder that training with ``resume`` shall write to.
-
-    Args:
-        config: The configuration.
-        resume: As in :meth:`DefaultTrainer.resume_or_load`.
-    """
-    if resume is None:
-        return RunFolder.for_config(config)
-    if resume == "auto":
-        latest = find_latest_run(config)
-        return RunFolder(latest) if latest else RunFolder.for_config(config)
-    path = Path(resume).expanduser()
-    if config.output is not None:
-        return RunFolder(Path(config.output).expanduser())
-    # A checkpoint lies in <run>/checkpoints/.
-    run = path if path.is_dir() else path.parent.parent
-    return RunFolder(run) if RunFolder(run).holds_a_run() else RunFolder.for_config(config)
+        try:
+            super()._wind_up(outcome)
+        except BaseException as error:
+            # The run itself had ended well; a hook's last work, the report say, had not.
+            self.folder.write_status(
+                "failed", step=self.iter, max_step=self.max_iter, reason=repr(error)
+            )
+            raise

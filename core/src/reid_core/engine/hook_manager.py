@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import weakref
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 import pluggy
 
 from reid_core.engine.hook_base import HookBase
-from reid_core.errors import PluginError, did_you_mean
+from reid_core.engine.hook_checks import check_hook, require_plain
+from reid_core.errors import PluginError
 from reid_core.hookspecs import PROJECT, HookSpecs
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from reid_core.engine.trainer_base import TrainerBase
 
 log = logging.getLogger("reid_core")
-
-HOOK_NAMES = tuple(name for name in vars(HookSpecs) if not name.startswith("_"))
 
 
 @runtime_checkable
@@ -78,6 +76,9 @@ class HookManager:
     def __init__(self) -> None:
         self._hooks: list[_Registered] = []
         self._manager = self._new_manager()
+        self._trainer: weakref.ref[TrainerBase] | None = None
+        # State of hooks that are registered only after it was loaded.
+        self._unclaimed: dict[str, object] = {}
 
     def add(self, hook: object, id: str | None = None) -> None:  # noqa: A002 — the config's word
         """Add one hook after the others.
@@ -99,10 +100,16 @@ class HookManager:
             taken = {entry.id for entry in known}
             if wanted is not None and wanted in taken:
                 raise PluginError(f"hook id {wanted!r} is used twice; give one of them another id")
-            _check(hook)
+            check_hook(hook)
             known.append(_Registered(wanted or _free_id(type(hook).__name__, taken), hook))
         self._manager = self._register(known)
+        added = known[len(self._hooks) :]
         self._hooks = known
+        trainer = self._trainer() if self._trainer is not None else None
+        if trainer is not None:
+            self.bind(trainer)
+        for entry in added:
+            self._restore(entry.id, entry.hook)
 
     def remove(self, id: str) -> object:  # noqa: A002 — the config's word
         """Take a hook out and return it; a call that is going on still reaches it.
@@ -118,7 +125,8 @@ class HookManager:
         raise KeyError(f"no hook with id {id!r}; there are {[e.id for e in self._hooks]}")
 
     def bind(self, trainer: TrainerBase) -> None:
-        """Give every :class:`HookBase` its weak reference to the trainer."""
+        """Give every :class:`HookBase`, also a later one, its weak reference to the trainer."""
+        self._trainer = weakref.ref(trainer)
         for entry in self._hooks:
             if isinstance(entry.hook, HookBase):
                 entry.hook.trainer = weakref.proxy(trainer)
@@ -128,22 +136,40 @@ class HookManager:
         return [(entry.id, entry.hook) for entry in self._hooks]
 
     def state_dict(self) -> dict[str, object]:
-        """Return the state of every hook that has one, by id."""
-        return {id_: hook.state_dict() for id_, hook in self.items() if isinstance(hook, Stateful)}
+        """Return the state of every hook that has one, by id.
 
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Give each hook its state back; a hook without saved state starts afresh, and says so."""
+        Raises:
+            PluginError: A state holds something that a checkpoint could not be loaded with.
+        """
+        states: dict[str, object] = {}
         for id_, hook in self.items():
             if isinstance(hook, Stateful):
-                if id_ in state:
-                    hook.load_state_dict(cast("dict[str, object]", state[id_]))
-                else:
-                    log.warning("hook %s: the checkpoint holds no state of it; starts afresh", id_)
-        known = {id_ for id_, _ in self.items()}
-        for id_ in sorted(set(state) - known):
+                states[id_] = hook.state_dict()
+                require_plain(states[id_], f"the state of hook {id_!r}")
+        return states
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Give each hook its state back; a hook without saved state starts afresh, and says so.
+
+        State of a hook that is not there yet is kept for when it is registered.
+        """
+        self._unclaimed = dict(state)
+        for id_, hook in self.items():
+            if isinstance(hook, Stateful) and id_ not in state:
+                log.warning("hook %s: the checkpoint holds no state of it; starts afresh", id_)
+            self._restore(id_, hook)
+
+    def warn_of_unclaimed_state(self) -> None:
+        """Say whose saved state nobody took; call it once all hooks are there."""
+        for id_ in sorted(self._unclaimed):
             log.warning(
                 "hook %s: its state is in the checkpoint, but this run does not list it", id_
             )
+        self._unclaimed = {}
+
+    def _restore(self, id_: str, hook: object) -> None:
+        if isinstance(hook, Stateful) and id_ in self._unclaimed:
+            hook.load_state_dict(cast("dict[str, object]", self._unclaimed.pop(id_)))
 
     def validate_config(self, config: Config) -> list[ConfigProblem]:
         """Call ``validate_config`` and join what the hooks found."""
@@ -197,23 +223,24 @@ class HookManager:
         """Call ``should_stop``; the first reason given wins."""
         return cast("str | None", self._manager.hook.should_stop(trainer=trainer, step=step))
 
-    def on_exception(self, trainer: TrainerBase, exception: BaseException) -> list[Exception]:
+    def on_exception(self, trainer: TrainerBase, exception: BaseException) -> list[BaseException]:
         """Call ``on_exception`` of every hook; return what the hooks themselves raised."""
         return self._call_all("on_exception", trainer=trainer, exception=exception)
 
-    def after_train(self, trainer: TrainerBase, outcome: Outcome) -> list[Exception]:
+    def after_train(self, trainer: TrainerBase, outcome: Outcome) -> list[BaseException]:
         """Call ``after_train`` of every hook; return what the hooks themselves raised."""
         return self._call_all("after_train", trainer=trainer, outcome=outcome)
 
-    def _call_all(self, name: str, **arguments: object) -> list[Exception]:
-        # pluggy stops at the first implementation that raises; teardown must reach all of them.
+    def _call_all(self, name: str, **arguments: object) -> list[BaseException]:
+        # pluggy stops at the first implementation that raises; teardown must reach all of them,
+        # also when one calls sys.exit() or is interrupted.
         caller: pluggy.HookCaller = getattr(self._manager.hook, name)
-        errors: list[Exception] = []
+        errors: list[BaseException] = []
         for implementation in reversed(caller.get_hookimpls()):
             values = [arguments[argument] for argument in implementation.argnames]
             try:
                 implementation.function(*values)
-            except Exception as error:
+            except BaseException as error:
                 error.add_note(f"raised by hook {implementation.plugin_name!r} in {name}")
                 errors.append(error)
         return errors
@@ -242,42 +269,3 @@ def _free_id(wanted: str, taken: set[str]) -> str:
         number += 1
         free = f"{wanted}-{number}"
     return free
-
-
-def _check(hook: object) -> None:
-    """Refuse what pluggy would accept and never call, or call wrongly."""
-    if inspect.isclass(hook):
-        raise PluginError(
-            f"hook {hook.__name__} is a class; register an instance: {hook.__name__}()"
-        )
-    implementations = 0
-    for name in dir(type(hook)):
-        method = inspect.getattr_static(type(hook), name)
-        options = getattr(method, f"{PROJECT}_impl", None)
-        if options is None:
-            continue
-        implementations += 1
-        target = options.get("specname") or name
-        owner = f"hook {type(hook).__name__} of {type(hook).__module__}"
-        if target not in HOOK_NAMES:
-            raise PluginError(
-                f"{owner}: there is no hook {target!r}{did_you_mean(target, HOOK_NAMES)} "
-                f"(known: {', '.join(HOOK_NAMES)})"
-            )
-        allowed = list(inspect.signature(getattr(HookSpecs, target)).parameters)[1:]
-        for argument in list(inspect.signature(method).parameters.values())[1:]:
-            if argument.name not in allowed:
-                raise PluginError(
-                    f"{owner}: {target} has no argument {argument.name!r}; it has "
-                    f"{', '.join(allowed)}"
-                )
-            if argument.default is not argument.empty:
-                raise PluginError(
-                    f"{owner}: argument {argument.name!r} of {target} has a default; remove it, "
-                    "a hook is always called with every argument it asks for"
-                )
-    if not implementations and not isinstance(hook, HookBase):
-        raise PluginError(
-            f"hook {type(hook).__name__} of {type(hook).__module__} implements no hook; mark its "
-            "methods with @hookimpl, or derive it from HookBase"
-        )

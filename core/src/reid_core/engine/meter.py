@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor
 
 from reid_core.contracts import Batch
-from reid_core.engine.outcome import Interrupted
+from reid_core.engine.outcome import Interrupted, Outcome
 from reid_core.engine.step_result import StepResult
 from reid_core.errors import TrainingError
 from reid_core.hookspecs import hookimpl
@@ -68,6 +69,12 @@ class Meter:
             self._flush(trainer)
 
     @hookimpl(tryfirst=True)
+    def after_train(self, trainer: DefaultTrainer, outcome: Outcome) -> None:
+        """Write what led up to an early stop."""
+        if self._pending and outcome.status == "stopped":
+            self._flush(trainer)
+
+    @hookimpl(tryfirst=True)
     def on_exception(self, trainer: DefaultTrainer, exception: BaseException) -> None:
         """Write what led up to a failure; an interrupted run keeps it for when it is resumed."""
         if self._pending and not isinstance(exception, Interrupted | TrainingError):
@@ -98,7 +105,9 @@ class Meter:
         steps, rows = self._read()
         self._pending = []
         now = time.perf_counter()
-        means = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
+        # A model may report other numbers in other steps: each mean is over the steps that have it.
+        names = dict.fromkeys(name for row in rows for name in row)
+        means = {name: statistics.fmean(row[name] for row in rows if name in row) for name in names}
         times = {
             "time/step": (now - self._since) / len(steps),
             "time/data": self._data_seconds / len(steps),
@@ -110,13 +119,12 @@ class Meter:
         """Bring the pending numbers to the host, all in one transfer, and check the losses."""
         if not self._pending:
             return [], []
-        names = list(self._pending[0][1])
         # Steps from a checkpoint are on the host, the others on the device.
-        device = self._pending[-1][1][names[0]].device
+        device = self._pending[-1][1]["loss"].device
         columns = [value.float().to(device) for _, row in self._pending for value in row.values()]
-        table = torch.stack(columns).view(len(self._pending), len(names)).tolist()
+        numbers = iter(torch.stack(columns).tolist())
         steps = [step for step, _ in self._pending]
-        rows = [dict(zip(names, values, strict=True)) for values in table]
+        rows = [{name: next(numbers) for name in row} for _, row in self._pending]
         for step, row in zip(steps, rows, strict=True):
             _require_finite(step, row, self._lr)
         return steps, rows

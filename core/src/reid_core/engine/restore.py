@@ -41,12 +41,16 @@ def restore(trainer: DefaultTrainer, state: Mapping[str, object]) -> None:
 
 
 def _load_weights(model: nn.Module, state: Mapping[str, Tensor]) -> None:
-    load_into(model, state, source="checkpoint")
+    report = load_into(model, state, source="checkpoint")
+    log.info("%s", report.summary())
 
 
 def _load_optimizer(trainer: DefaultTrainer, state: dict[str, object]) -> None:
     optimizer = trainer.optimizer
-    fresh = [{k: v for k, v in g.items() if k != "params"} for g in optimizer.param_groups]
+    # Only what a config sets: some optimizers keep state of theirs in the groups.
+    own = trainer.config.train.optimizer.parameters
+    settings = {"lr", "initial_lr", "weight_decay", *own}
+    fresh = [{k: v for k, v in g.items() if k in settings} for g in optimizer.param_groups]
     try:
         optimizer.load_state_dict(state)
     except (ValueError, KeyError) as error:

@@ -30,10 +30,12 @@ class RunFolder:
 
     Args:
         path: The folder; made when something is written.
+        is_free_choice: Whether the name was made up here, so that another one would do as well.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_free_choice: bool = False) -> None:
         self.path = path
+        self._is_free_choice = is_free_choice
 
     @classmethod
     def for_config(cls, config: Config) -> RunFolder:
@@ -41,12 +43,29 @@ class RunFolder:
         if config.output is not None:
             return cls(Path(config.output).expanduser())
         now = datetime.datetime.now().astimezone()
-        base = default_parent(config) / now.strftime("%Y%m%d-%H%M%S")
-        path, number = base, 1
-        while path.exists():
-            number += 1
-            path = base.with_name(f"{base.name}-{number}")
-        return cls(path)
+        path = default_parent(config) / now.strftime("%Y%m%d-%H%M%S")
+        return cls(path, is_free_choice=True)
+
+    def claim(self) -> None:
+        """Make the folder, so that no other run takes it.
+
+        Raises:
+            UsageError: It holds a run, and its name was asked for.
+        """
+        if not self._is_free_choice:
+            self.require_unused()
+            self.path.mkdir(parents=True, exist_ok=True)
+            return
+        base, number = self.path, 1
+        while True:
+            try:
+                self.path.mkdir(parents=True)
+            except FileExistsError:
+                number += 1
+                self.path = base.with_name(f"{base.name}-{number}")
+            else:
+                self._is_free_choice = False
+                return
 
     @property
     def checkpoints(self) -> CheckpointFolder:
@@ -94,14 +113,20 @@ def default_parent(config: Config) -> Path:
 
 
 def find_latest_run(config: Config) -> Path | None:
-    """Return the newest run folder of a recipe that has a checkpoint, or None."""
+    """Return the run folder of a recipe whose checkpoint is the newest, or None.
+
+    With ``output`` set it is that folder, whatever is in it.
+    """
     if config.output is not None:
         return Path(config.output).expanduser()
     parent = default_parent(config)
-    if not parent.is_dir():
-        return None
-    folders = sorted((p for p in parent.iterdir() if p.is_dir()), reverse=True)
-    return next((p for p in folders if RunFolder(p).checkpoints.paths()), None)
+    folders = [p for p in parent.iterdir() if p.is_dir()] if parent.is_dir() else []
+    newest = [
+        (checkpoints[0].stat().st_mtime, folder)
+        for folder in folders
+        if (checkpoints := RunFolder(folder).checkpoints.paths())
+    ]
+    return max(newest)[1] if newest else None
 
 
 def environment(components: Sequence[ComponentRef]) -> dict[str, object]:

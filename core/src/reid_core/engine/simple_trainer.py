@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from reid_core.contracts import Batch, TrainOutput
 from reid_core.engine.step_result import StepResult
 from reid_core.engine.trainer_base import TrainerBase
-from reid_core.errors import ConfigError
+from reid_core.errors import ConfigError, TrainingError
 
 
 class SizedBatches(Protocol):
@@ -77,7 +77,16 @@ class SimpleTrainer(TrainerBase):
         return islice(self.data_loader, start, None)
 
     def forward(self, batch: Batch) -> TrainOutput:
-        """Compute the losses of a batch."""
+        """Compute the losses of a batch.
+
+        Raises:
+            TrainingError: The model is in evaluation mode, or returned no scalar losses.
+        """
+        if not self.model.training:
+            raise TrainingError(
+                "the model is in evaluation mode, where it returns embeddings and not losses; "
+                "something called model.eval() and did not call model.train() afterwards"
+            )
         return as_train_output(self.model(batch))
 
     def run_step(self, batch: Batch) -> StepResult:
@@ -112,15 +121,22 @@ def as_train_output(output: object) -> TrainOutput:
     """Accept what a model may return in training mode.
 
     Raises:
-        TypeError: It is neither a TrainOutput, a mapping of scalars, nor a scalar.
+        TrainingError: It is neither a TrainOutput, a mapping of scalars, nor a scalar.
     """
-    if isinstance(output, TrainOutput):
-        return output
     if isinstance(output, Tensor):
-        return TrainOutput({"loss": output})
-    if isinstance(output, Mapping) and output:
-        return TrainOutput(dict(output))
-    raise TypeError(
-        f"a model in training mode returned {type(output).__name__}; expected a TrainOutput, a "
-        "mapping of named scalar losses, or one scalar loss"
-    )
+        output = TrainOutput({"loss": output})
+    elif isinstance(output, Mapping):
+        output = TrainOutput(dict(output))
+    if not isinstance(output, TrainOutput) or not output.losses:
+        raise TrainingError(
+            f"a model in training mode returned {type(output).__name__} without losses; expected "
+            "a TrainOutput, a mapping of named scalar losses, or one scalar loss"
+        )
+    for name, loss in output.losses.items():
+        if not isinstance(loss, Tensor) or loss.dim() != 0:
+            got = tuple(loss.shape) if isinstance(loss, Tensor) else type(loss).__name__
+            raise TrainingError(
+                f"loss {name} is {got}; expected a scalar tensor, for example its mean over the "
+                "batch"
+            )
+    return output

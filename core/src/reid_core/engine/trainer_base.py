@@ -28,8 +28,9 @@ class TrainerBase:
         for each epoch:
             before_epoch
             for each batch:
-                before_step, run_step, after_step, should_stop
-            after_epoch, should_stop
+                before_step, run_step, after_step
+                should_stop     # after the last step of an epoch: behind after_epoch
+            after_epoch
         on_exception        # only if something was raised
         after_train         # always, with the outcome
 
@@ -56,10 +57,16 @@ class TrainerBase:
         self.hooks = HookManager()
         self.hooks.add(_DefaultStep(), id="default_step")
         self._interrupt: int | None = None
+        self._running_epoch: int | None = None
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch that the current step belongs to, from 0."""
+        """Number of the epoch that is running or, before and after training, of the next step.
+
+        From 0. In ``after_epoch`` it is still the epoch that has just ended.
+        """
+        if self._running_epoch is not None:
+            return self._running_epoch
         return self.iter // self._epoch_length()
 
     @property
@@ -94,10 +101,13 @@ class TrainerBase:
         """
         self.iter = self.start_iter = start_iter
         self.max_iter = max_iter
+        self._interrupt = self._running_epoch = None
         with EventStorage(start_iter) as self.storage:
             try:
                 reason = self._loop()
             except BaseException as error:
+                # For the log file; whoever catches it shows it to the person.
+                log.debug("training ended by an exception", exc_info=error)
                 self._wind_up(_outcome_of(error))
                 raise
             outcome = Outcome("stopped", reason) if reason else Outcome("completed")
@@ -118,7 +128,8 @@ class TrainerBase:
         return None
 
     def _run_epoch(self) -> str | None:
-        epoch, length = self.epoch, self._epoch_length()
+        length = self._epoch_length()
+        epoch = self._running_epoch = self.iter // length
         end = min((epoch + 1) * length, self.max_iter)
         self.hooks.before_epoch(trainer=self, epoch=epoch)
         for batch in self.batches(epoch, self.iter - epoch * length):
@@ -128,29 +139,31 @@ class TrainerBase:
             result = self.hooks.run_step(trainer=self, step=step, batch=batch)
             self.hooks.after_step(trainer=self, step=step, result=result)
             self.iter += 1
+            # At the end of an epoch a stop waits for after_epoch: a resumed run begins with the
+            # next epoch and would never call it.
+            if self.iter == end:
+                break
             reason = self.hooks.should_stop(trainer=self, step=step)
             if reason:
                 return reason
-            if self.iter == end:
-                break
             self.check_interrupt()
         self._require_whole_epoch(epoch, end)
-        # A signal at the end of an epoch waits for after_epoch: a resumed run begins with the next
-        # epoch and would never call it.
         self.hooks.after_epoch(trainer=self, epoch=epoch)
         self.check_interrupt()
         return self.hooks.should_stop(trainer=self, step=self.iter - 1)
 
     def _wind_up(self, outcome: Outcome) -> None:
         """Tell the hooks how it ended; an error of theirs never replaces the run's own."""
-        errors: list[Exception] = []
+        errors: list[BaseException] = []
         if outcome.exception is not None:
             errors += self.hooks.on_exception(trainer=self, exception=outcome.exception)
         errors += self.hooks.after_train(trainer=self, outcome=outcome)
         if not errors:
             return
         if outcome.exception is None:
-            raise errors[0] if len(errors) == 1 else ExceptionGroup("after_train failed", errors)
+            raise (
+                errors[0] if len(errors) == 1 else BaseExceptionGroup("after_train failed", errors)
+            )
         for error in errors:
             log.error("while the run was wound up: %s", error, exc_info=error)
             outcome.exception.add_note(f"while the run was wound up: {error!r}")

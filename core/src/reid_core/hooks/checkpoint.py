@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from reid_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from reid_core.engine import DefaultTrainer, Outcome
+
+log = logging.getLogger("reid_core")
 
 
 class Checkpoint:
@@ -40,8 +43,12 @@ class Checkpoint:
 
     @hookimpl
     def before_train(self, trainer: DefaultTrainer) -> None:
-        """Remember what is on disk already."""
-        self._saved_step = trainer.start_iter if trainer.start_iter else -1
+        """Remember what is on disk already; later steps, which are done again, are set aside."""
+        folder = self._folder(trainer)
+        for path in folder.set_aside_after(trainer.start_iter):
+            log.warning("checkpoint of a later step set aside: %s", path)
+        is_saved = any(path.name == f"step_{trainer.iter:08d}.pt" for path in folder.paths())
+        self._saved_step = trainer.iter if is_saved else -1
 
     @hookimpl
     def after_epoch(self, trainer: DefaultTrainer, epoch: int) -> None:
@@ -49,11 +56,16 @@ class Checkpoint:
         if (epoch + 1) % self._every == 0 or trainer.iter >= trainer.max_iter:
             self._save(trainer)
 
-    @hookimpl
+    @hookimpl(trylast=True)
     def after_eval(self, trainer: DefaultTrainer, name: str) -> None:
-        """Save the metrics with the state, and the best weights."""
+        """Save the metrics with the state, and the best weights, after the last test set.
+
+        Not before: a run that is resumed from between two sets would miss the second.
+        """
+        if name != trainer.evaluators[-1].name:
+            return
         best = trainer.results.best
-        if best is not None and best.dataset == name and best.step == trainer.iter:
+        if best is not None and best.step == trainer.iter:
             self._folder(trainer).save_best(trainer.state_dict())
             _export(trainer, "best")
         if self._saved_step == trainer.iter:
@@ -62,7 +74,7 @@ class Checkpoint:
     @hookimpl
     def after_train(self, trainer: DefaultTrainer, outcome: Outcome) -> None:
         """Save where a stopped or interrupted run stands."""
-        if outcome.status in ("failed",) or self._saved_step == trainer.iter:
+        if outcome.status == "failed" or self._saved_step == trainer.iter:
             return
         # A Ctrl-C in the middle of a step leaves a half-updated state; between steps it is whole.
         if outcome.status == "interrupted" and isinstance(outcome.exception, KeyboardInterrupt):

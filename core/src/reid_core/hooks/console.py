@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reid_core.engine.outcome import Interrupted
+from reid_core.errors import ConfigError
 from reid_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -23,11 +25,16 @@ class Console:
     """Prints one line an epoch and, on a terminal, a progress bar with the time left.
 
     Args:
-        every: Epochs between two lines.
+        every: Epochs between two lines, at least 1.
+
+    Raises:
+        ConfigError: ``every`` is below 1.
     """
 
     def __init__(self, *, every: int = 1) -> None:
-        self._every = max(every, 1)
+        if every < 1:
+            raise ConfigError(f"hook console: every is {every}; expected at least 1")
+        self._every = every
         self._progress: Progress | None = None
         self._task: TaskID | None = None
         self._started = time.monotonic()
@@ -87,7 +94,9 @@ class Console:
     @hookimpl
     def on_exception(self, trainer: DefaultTrainer, exception: BaseException) -> None:
         """Say where it happened."""
-        log.error("training ended at step %d of %d", trainer.iter, trainer.max_iter)
+        is_wanted = isinstance(exception, Interrupted | KeyboardInterrupt)
+        level = logging.INFO if is_wanted else logging.ERROR
+        log.log(level, "training ended at step %d of %d", trainer.iter, trainer.max_iter)
 
     @hookimpl
     def after_train(self, trainer: DefaultTrainer, outcome: Outcome) -> None:

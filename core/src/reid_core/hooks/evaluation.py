@@ -40,9 +40,11 @@ class Evaluation:
     @hookimpl
     def after_train(self, trainer: DefaultTrainer, outcome: Outcome) -> None:
         """Evaluate where training was stopped early, and write the results."""
-        if outcome.status == "stopped" and self._evaluated_step != trainer.iter:
-            self._evaluate(trainer)
-        trainer.results.write(trainer.folder.path / "results.json", outcome=outcome.status)
+        try:
+            if outcome.status == "stopped" and self._evaluated_step != trainer.iter:
+                self._evaluate(trainer)
+        finally:
+            trainer.results.write(trainer.folder.path / "results.json", outcome=outcome.status)
 
     def state_dict(self) -> dict[str, object]:
         """Return the step of the last evaluation."""

@@ -22,9 +22,9 @@ class MetricLog:
     of steps that it is going to do again, so that no step appears twice.
     """
 
-    @hookimpl
+    @hookimpl(tryfirst=True)
     def before_train(self, trainer: DefaultTrainer) -> None:
-        """Drop rows from after the checkpoint that training resumes from."""
+        """Drop rows from after the checkpoint that training resumes from, before new ones come."""
         path = _path(trainer)
         if not path.exists():
             return
@@ -32,7 +32,8 @@ class MetricLog:
             path.unlink()
             return
         rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        kept = [row for row in rows if _step(row) <= trainer.start_iter]
+        done = {(e.dataset, e.step) for e in trainer.results.evaluations}
+        kept = [row for row in rows if _is_done(row, trainer.start_iter, done)]
         if len(kept) < len(rows):
             write_text_atomically(path, "".join(kept))
 
@@ -49,8 +50,21 @@ def _path(trainer: DefaultTrainer) -> Path:
     return trainer.folder.path / "metrics.jsonl"
 
 
-def _step(row: str) -> float:
+def _is_done(line: str, start: int, evaluations: set[tuple[str, int]]) -> bool:
+    """Say whether a row belongs to what the checkpoint holds.
+
+    Args:
+        line: The row.
+        start: Steps done by the checkpoint.
+        evaluations: (data set, step) of each evaluation in it; the one that was due at
+            ``start`` may have been logged and then be done again.
+    """
     try:
-        return float(json.loads(row)["step"])
+        row = json.loads(line)
+        step = int(row["step"])
     except (ValueError, KeyError, TypeError):
-        return math.inf  # a line cut short by a crash
+        return False  # a line cut short by a crash
+    if step != start or "loss" in row:
+        return step <= start
+    names = {name.rpartition("/")[0] for name in row if "/" in name}
+    return any((name, step) in evaluations for name in names)
