@@ -112,14 +112,42 @@ def test_check_lists_every_broken_image(run, small_osnet, tiny_market, tmp_path)
     assert "1 broken images left out" in skipped.stderr
 
 
-def test_eval_only_with_released_weights(run, small_osnet, tmp_path):
+def test_evaluation_states_where_its_weights_come_from(run, small_osnet):
     trained = run("reid-train", *small_osnet, "--output", "mine")
     assert trained.returncode == 0, trained.stderr
     evaluated = run("reid-train", *small_osnet, "--eval-only", "--resume", "mine")
     assert evaluated.returncode == 0, evaluated.stderr
     assert "mAP" in evaluated.stdout
     assert "loaded 100.0% of the parameters" in evaluated.stderr
-    assert "classifier is not used" in evaluated.stderr
+    assert "is not used for embedding" in evaluated.stderr
+    assert "trained with" not in evaluated.stderr
+
+    other_size = [*small_osnet, "--set", "data.image_size=[32, 32]"]
+    warned = run("reid-train", *other_size, "--eval-only", "--resume", "mine")
+    assert warned.returncode == 0, warned.stderr
+    assert "data.image_size.0 is 32, the weights were trained with 64" in warned.stderr
+
+    for file, label in (("weights/last.safetensors", "last"), ("checkpoints/best.pt", "best")):
+        answered = run("reid-eval", "--checkpoint", f"mine/{file}", "--json")
+        evaluation = json.loads(answered.stdout)["evaluations"][0]
+        assert evaluation["weights"] == label
+        assert evaluation["step"] == pytest.approx(4 * evaluation["epoch"])
+        assert evaluation["step"] > 0
+
+    untrained = run("reid-train", *small_osnet, "--eval-only")
+    assert untrained.returncode == 0, untrained.stderr
+    assert "an untrained model is evaluated" in untrained.stderr
+
+
+def test_released_weights_of_a_backbone_are_evaluated(run, small_osnet, shared_data):
+    weights = shared_data / "weights" / "osnet_x0_25_msmt17_torchreid.pth"
+    nameless = run("reid-eval", "--checkpoint", weights)
+    assert nameless.returncode == 1
+    assert "name a recipe by --config" in nameless.stderr
+    evaluated = run("reid-eval", "--checkpoint", weights, *small_osnet)
+    assert evaluated.returncode == 0, evaluated.stderr
+    assert "holds a backbone alone" in evaluated.stderr
+    assert "loaded 100.0% of the parameters" in evaluated.stderr
 
 
 @pytest.mark.parametrize(
@@ -128,6 +156,14 @@ def test_eval_only_with_released_weights(run, small_osnet, tmp_path):
         ([], 2, "--config is missing"),
         (["--config", "osnet/osnet_x025"], 2, "did you mean osnet/osnet_x0_25"),
         (["--config", "nowhere.yaml"], 2, "recipe nowhere.yaml not found"),
+        (["osnet/osnet_x0_25"], 2, "--config osnet/osnet_x0_25"),
+        (["--config", "osnet/osnet_x0_25", "MODEL.DEVICE", "cpu"], 2, "--set key=value"),
+        (
+            ["--config", "osnet/osnet_x0_25", "--set", "epochs=1"],
+            2,
+            "--set train.schedule.warmup=null",
+        ),
+        (["--config", "osnet/osnet_x0_25", "--set", "data.image_size=0"], 2, "[height, width]"),
         (["--config", "osnet/osnet_x0_25", "--set", "epochs"], 2, "expected key=value"),
         (["--config", "osnet/osnet_x0_25", "--set", "epoch=3"], 2, "did you mean"),
         (
@@ -153,11 +189,12 @@ def test_wrong_inputs_are_answered_before_work_starts(
     run, tmp_path, tiny_market, arguments, code, message
 ):
     where = ["--set", f"data.test={{name: market1501, root: '{tiny_market.as_posix()}'}}"]
-    if arguments and "data.train" not in arguments[-1] and "nowhere.yaml" not in arguments:
+    is_recipe = "--config" in arguments and "nowhere.yaml" not in arguments
+    if is_recipe and "data.train" not in arguments[-1]:
         root = f"data.train={{name: market1501, root: '{tiny_market.as_posix()}'}}"
         small = ["--set", "data.batch={identities: 3, instances: 4}"]
         arguments = [*arguments[:2], "--set", root, *small, *arguments[2:]]
-    answered = run("reid-train", *arguments, *(where if arguments else []))
+    answered = run("reid-train", *arguments, *(where if is_recipe else []))
     assert answered.returncode == code, answered.stderr
     assert message in answered.stderr
     assert "Traceback" not in answered.stderr

@@ -27,7 +27,7 @@ zzz: 1
         "f.yaml:5:26  train.optimizer.lr: input should be a valid number, unable to parse string "
         "as a number, got 'fast'",
         "f.yaml:7:3  data.workers: input should be greater than or equal to 0, got -1",
-        "f.yaml:8:3  data.image_size: input should be a valid tuple, got 256",
+        "f.yaml:8:3  data.image_size: expected [height, width] in pixels, got 256",
         "f.yaml:9:1  batch_size: unknown key; did you mean evaluate.batch_size?",
         "f.yaml:12:7  model.losses.0.name: required key is missing",
         f"f.yaml:13:1  zzz: unknown key (known: {keys}, train)",
@@ -66,7 +66,10 @@ def test_problems_of_file_parent_and_command_line_each_name_their_own_place(
         ("data: {train: {root: x}}", "f.yaml:1:8  data.train.0.name: required key is missing"),
         ("data: {train: {name: 3}}", "f.yaml:1:16  data.train.0.name: input should be a valid "
          "string, got 3; write text in quotes"),
-        ("data: {image_size: [256]}", "f.yaml:1:8  data.image_size.1: a value is missing"),
+        (
+            "data: {image_size: [256]}",
+            "f.yaml:1:8  data.image_size: expected [height, width] in pixels, got [256]",
+        ),
         ("data: {image_size: [4, 9]}", "f.yaml:1:8  data.image_size: [height, width] in pixels, "
          "each at least 8, got [4, 9]"),
         ("data: {image_size: [a, 64]}", "f.yaml:1:21  data.image_size.0: input should be a valid "

@@ -85,3 +85,15 @@ def test_all_missing_components_are_named_at_once(tiny_recipe):
     message = str(caught.value)
     assert "did you mean tiny_backbone" in message
     assert "did you mean random_flip" in message
+
+
+def test_what_only_a_constructor_can_tell_is_found_too(tiny_recipe):
+    with pytest.raises(ConfigError, match=r"tiny.yaml:\d+:3  train.schedule: .*they must rise"):
+        check(tiny_recipe, "train.schedule.milestones=[5, 2]")
+    with pytest.raises(ConfigError, match=r"data.transforms.0: .*expected 0..1"):
+        check(tiny_recipe, "data.transforms=[{name: random_flip, probability: 3}]")
+
+
+def test_an_unknown_name_points_at_where_it_was_written(tiny_recipe):
+    with pytest.raises(PluginError, match=r"^--set model.backbone.name=x  model.backbone:"):
+        check(tiny_recipe, "model.backbone.name=x")

@@ -116,8 +116,10 @@ def load_pickle_safely(path: Path, *, what: str) -> object:
             "nor a plain container; save its state dict alone, e.g. as .safetensors"
         ) from error
     except Exception as error:  # bytes that are no pickle can raise anything
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CheckpointError(f"{what} {path} is damaged or no torch file: {reason}") from error
+        raise CheckpointError(
+            f"{what} {path} is damaged, or no file that torch wrote ({type(error).__name__} on "
+            "reading it)"
+        ) from error
 
 
 def read_state_dict(path: Path) -> dict[str, Tensor]:

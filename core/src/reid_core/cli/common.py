@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import ParamSpec
 
 import click
 
-from reid_core.errors import ReidError
+from reid_core.errors import ReidError, UsageError
 
 P = ParamSpec("P")
 
@@ -35,6 +36,26 @@ set_option = click.option(
 device_option = click.option(
     "--device", metavar="D", help="auto (default), cpu, cuda, cuda:1, mps."
 )
+
+
+def refuse_extra_arguments(arguments: Sequence[str]) -> None:
+    """Answer what other toolboxes take as arguments with the option that is meant here.
+
+    Raises:
+        UsageError: There are some.
+    """
+    if not arguments:
+        return
+    first = arguments[0]
+    if first.endswith((".yaml", ".yml")) or (len(arguments) == 1 and "/" in first):
+        hint = f"a recipe is named by an option: --config {first}"
+    elif "=" in first:
+        hint = f"a setting is given by an option: --set {shlex.quote(first)}"
+    elif len(arguments) > 1 and first[:1].isupper():
+        hint = "settings are given one by one: --set key=value ('reid-config show' lists the keys)"
+    else:
+        hint = "a value with spaces needs quotes: --set 'data.image_size=[128, 64]'"
+    raise UsageError(f"unexpected argument {' '.join(arguments)!r}; {hint}")
 
 
 def _reader_has_gone() -> bool:

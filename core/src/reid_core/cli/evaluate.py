@@ -40,14 +40,15 @@ def main(
     reid-eval --checkpoint runs/mine
     reid-eval --checkpoint runs/mine --set 'data.test={name: market1501, root: other}'
     """  # noqa: D301
-    from reid_core.engine.evaluate import evaluate_model, find_weights, load_model
+    from reid_core.engine.evaluate import evaluate_model, load_model
+    from reid_core.engine.weights_info import WeightsInfo, find_weights
 
     extra = [f"device={device}"] if device else []
     with logging_to():
         path = find_weights(Path(checkpoint))
         config = _config(path, config_name, [*overrides, *extra])
         model = load_model(config, path)
-        evaluations = evaluate_model(config, model)
+        evaluations = evaluate_model(config, model, WeightsInfo.of(path))
     if as_json:
         plain = [dataclasses.asdict(evaluation) for evaluation in evaluations]
         click.echo(json.dumps({"schema": 1, "weights": str(path), "evaluations": plain}, indent=2))

@@ -13,6 +13,7 @@ from reid_core.cli.common import (
     CONTEXT,
     config_option,
     device_option,
+    refuse_extra_arguments,
     reports_errors,
     set_option,
 )
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("reid_core")
 
 
-@click.command(context_settings=CONTEXT)
+@click.command(context_settings={**CONTEXT, "allow_extra_args": True})
 @config_option
 @set_option
 @click.option(
@@ -61,6 +62,7 @@ def main(
     reid-train --config my.yaml --set train.epochs=60 --output runs/mine
     reid-train --config my.yaml --output runs/mine --resume
     """  # noqa: D301
+    refuse_extra_arguments(click.get_current_context().args)
     config = _config(config_name, overrides, resume, device, output)
     if eval_only:
         return _evaluate(config, resume, verbose)
@@ -145,18 +147,20 @@ def _check(config: Config, resume: str | None, verbose: bool) -> int:
 
 def _evaluate(config: Config, resume: str | None, verbose: bool) -> int:
     from reid_core.engine.evaluate import evaluate_model, load_model
+    from reid_core.engine.weights_info import WeightsInfo
 
     with logging_to(verbose=verbose):
         checkpoint = None if resume is None else _checkpoint_to_evaluate(config, resume)
         model = load_model(config, checkpoint)
-        for evaluation in evaluate_model(config, model):
+        info = WeightsInfo.of(checkpoint) if checkpoint else None
+        for evaluation in evaluate_model(config, model, info):
             click.echo(evaluation.line())
     return 0
 
 
 def _checkpoint_to_evaluate(config: Config, resume: str) -> Path:
-    from reid_core.engine.evaluate import find_weights
     from reid_core.engine.run_folder import find_latest_run
+    from reid_core.engine.weights_info import find_weights
 
     if resume != "auto":
         return find_weights(Path(resume))

@@ -62,6 +62,13 @@ class DataConfig(Section):
     #: A broken image stops the run, or is replaced (train) or left out (test) and listed.
     broken_images: Literal["fail", "skip"] = "fail"
 
+    @field_validator("image_size", mode="before")
+    @classmethod
+    def _pair(cls, size: object) -> object:
+        if not isinstance(size, list | tuple) or len(size) != 2:
+            raise ValueError("expected [height, width] in pixels")
+        return size
+
     @field_validator("image_size")
     @classmethod
     def _positive(cls, size: tuple[int, int]) -> tuple[int, int]:

@@ -71,13 +71,14 @@ def check_config(config: Config) -> tuple[ComponentRef, ...]:
             refs.append(use.registry.resolve(str(use.call["name"])))
             problems += _parameter_problems(use, config)
         except PluginError as error:
-            place = config.origin(use.path)
+            place = config.origin((*use.path, "name"))
             faults.append(f"{f'{place}  ' if place else ''}{dotted(use.path)}: {error}")
     if faults:
         raise PluginError("\n".join(faults))
     if config.evaluate.every == 0 and config.evaluate.at_start:
         problems.append(_problem(config, ("evaluate", "at_start"), "needs evaluate.every above 0"))
     raise_problems(problems)
+    raise_problems(_build_problems(config))
     raise_problems(_hook_problems(config))
     return tuple(dict.fromkeys(refs))
 
@@ -110,6 +111,25 @@ def check_requirements(requirements: list[str]) -> None:
 def build_hooks(config: Config) -> list[tuple[str, object]]:
     """Build the hooks of a config, as (id, hook) in call order."""
     return [(hook.key, HOOKS.build(hook.as_call())) for hook in config.all_hooks]
+
+
+def _build_problems(config: Config) -> list[ConfigProblem]:
+    """Build what is cheap to build, for the checks that only a constructor can make."""
+    train, problems = config.train, []
+    warmup = train.schedule.warmup
+    context: dict[str, object] = {
+        "total_epochs": float(train.epochs),
+        "warmup_epochs": (warmup.epochs if warmup else None) or 0.0,
+        "base_lr": train.optimizer.lr,
+        "image_size": config.data.image_size,
+    }
+    for use in _uses(config):
+        if use.registry in (SCHEDULES, TRANSFORMS, HOOKS):
+            try:
+                use.registry.build(use.call, **context)
+            except ConfigError as error:
+                problems.append(_problem(config, use.path, str(error)))
+    return problems
 
 
 def _hook_problems(config: Config) -> list[ConfigProblem]:

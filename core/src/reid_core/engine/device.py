@@ -25,8 +25,9 @@ def pick_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
+        here = torch.accelerator.current_accelerator(check_available=True)
+        usable = "auto, cpu" if here is None else f"auto, cpu, {here.type}, {here.type}:0 and so on"
         raise ConfigError(
-            f"device {name!r} cannot be used here: {reason}; use auto or cpu"
+            f"device {name!r} cannot be used on this machine; expected one of: {usable}"
         ) from error
     return device

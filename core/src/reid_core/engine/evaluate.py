@@ -5,12 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
-from reid_core.checkpoint.artifact import read_info
-from reid_core.checkpoint.folder import load_checkpoint
 from reid_core.checkpoint.random_state import seed_everything
-from reid_core.checkpoint.weights import load_into, read_state_dict, require_file
+from reid_core.checkpoint.weights import load_into, read_state_dict
 from reid_core.config import Config
 from reid_core.config.load import config_from_plain
 from reid_core.contracts import ReidModel
@@ -18,33 +15,23 @@ from reid_core.data.sources import Sources
 from reid_core.engine.check import check_config
 from reid_core.engine.device import pick_device
 from reid_core.engine.evaluator import Evaluator
+from reid_core.engine.restore import differences
 from reid_core.engine.results import Evaluation
-from reid_core.engine.run_folder import RunFolder
+from reid_core.engine.weights_info import WeightsInfo
 from reid_core.errors import CheckpointError
 from reid_core.models.build import TRAINING_ONLY_KEYS, build_model
 
 log = logging.getLogger("reid_core")
 
-
-def find_weights(path: Path) -> Path:
-    """Return the file to evaluate: ``path``, or the best or newest weights of a run folder.
-
-    Raises:
-        CheckpointError: There is no such file, or the run has none.
-    """
-    path = path.expanduser()
-    if not path.is_dir():
-        return require_file(path, what="checkpoint")
-    candidates = [
-        path / "weights" / "best.safetensors",
-        path / "weights" / "last.safetensors",
-        *RunFolder(path).checkpoints.paths(),
-    ]
-    for candidate in candidates:
-        if candidate.is_file():
-            log.info("weights: %s", candidate)
-            return candidate
-    raise CheckpointError(f"run folder {path} holds no weights yet (looked for {candidates[0]})")
+#: Settings that an embedding depends on; another value gives another result from the same weights.
+_EMBEDDING_SETTINGS = (
+    "model.",
+    "data.image_size",
+    "data.interpolation",
+    "data.mean",
+    "data.std",
+)
+_NO_EMBEDDING_SETTINGS = ("model.losses", "model.backbone.weights", "model.backbone.pretrained")
 
 
 def config_of_weights(path: Path, overrides: Sequence[str] = ()) -> Config:
@@ -53,14 +40,13 @@ def config_of_weights(path: Path, overrides: Sequence[str] = ()) -> Config:
     Raises:
         CheckpointError: The file holds none; name one.
     """
-    if path.suffix == ".safetensors":
-        info = read_info(path)
-        plain = info.get("config") if info else None
-    else:
-        plain = load_checkpoint(path)["config"]
-    if plain is None:
-        raise CheckpointError(f"{path} does not say how its model is built; name it by --config")
-    return config_from_plain(cast("dict[str, object]", plain), overrides, source=str(path))
+    info = WeightsInfo.of(path)
+    if info.config is None:
+        raise CheckpointError(
+            f"{path} does not say how its model is built; name a recipe by --config, for example "
+            "--config osnet/osnet_x0_25"
+        )
+    return config_from_plain(info.config, overrides, source=str(path))
 
 
 def load_model(config: Config, weights: Path | None) -> ReidModel:
@@ -70,44 +56,88 @@ def load_model(config: Config, weights: Path | None) -> ReidModel:
 
     Args:
         config: Which model.
-        weights: A checkpoint or weights file; None keeps what the backbone loaded by itself.
+        weights: A checkpoint or weights file, of a run or of the backbone alone; None keeps what
+            the backbone loaded by itself.
 
     Raises:
         CheckpointError: A key that is no classifier is missing, unexpected, or of another shape.
     """
     check_config(config)
     seed_everything(config.seed)
-    model = build_model(_without_backbone_weights(config) if weights else config, num_classes=None)
-    if weights is not None:
-        state = read_state_dict(weights)
-        report = load_into(model, state, source=str(weights), ignore=TRAINING_ONLY_KEYS)
-        log.info("%s", report.summary())
-        if report.ignored:
-            log.info("the classifier is not used for embedding")
-    return model.to(pick_device(config.device)).eval()
+    if weights is None:
+        _warn_of_initial_weights(config)
+        return _ready(build_model(config, num_classes=None), config)
+    state = read_state_dict(weights)
+    if not any(key.startswith("backbone.") for key in state):
+        log.info("%s holds a backbone alone: the head has its initial values", weights)
+        with_weights = _with_backbone(config, weights=str(weights))
+        check_config(with_weights)
+        return _ready(build_model(with_weights, num_classes=None), config)
+    _warn_of_other_settings(config, WeightsInfo.of(weights))
+    model = build_model(_with_backbone(config), num_classes=None)
+    report = load_into(model, state, source=str(weights), ignore=TRAINING_ONLY_KEYS)
+    log.info("%s", report.summary())
+    if report.ignored:
+        log.info("what only training needs (classifier, losses) is not used for embedding")
+    return _ready(model, config)
 
 
-def evaluate_model(config: Config, model: ReidModel) -> list[Evaluation]:
+def evaluate_model(
+    config: Config, model: ReidModel, info: WeightsInfo | None = None
+) -> list[Evaluation]:
     """Evaluate a model on the test sets of a config.
 
+    Args:
+        config: Test sets, protocol and distance.
+        model: On the config's device.
+        info: Where its weights come from, to be stated beside the numbers.
+
     Returns:
-        One record a test set; step and epoch are 0, nothing was trained.
+        One record a test set.
     """
     sources = Sources(train=[], test=config.data.test_sets)
     device = pick_device(config.device)
+    info = info or WeightsInfo(Path())
     return [
         Evaluation.of(
-            evaluator.name, evaluator.evaluate(model, lambda: None).result, step=0, epoch=0.0
+            evaluator.name,
+            evaluator.evaluate(model, lambda: None).result,
+            step=info.step,
+            epoch=info.epoch,
+            weights=info.label,
         )
         for evaluator in (Evaluator(s, config, device) for s in sources.test_sets())
     ]
 
 
-def _without_backbone_weights(config: Config) -> Config:
-    """Do not load what is overwritten at once, and may be on another machine."""
+def _ready(model: ReidModel, config: Config) -> ReidModel:
+    return model.to(pick_device(config.device)).eval()
+
+
+def _with_backbone(config: Config, **changes: object) -> Config:
+    """Replace the files that the backbone loads by itself: they may be on another machine."""
     backbone = config.model.backbone
     if backbone is None:
         return config
     kept = {k: v for k, v in backbone.as_call().items() if k not in ("weights", "pretrained")}
-    model = config.model.model_copy(update={"backbone": type(backbone).model_validate(kept)})
+    changed = type(backbone).model_validate({**kept, **changes})
+    model = config.model.model_copy(update={"backbone": changed})
     return config.model_copy(update={"model": model})
+
+
+def _warn_of_initial_weights(config: Config) -> None:
+    parameters = config.model.backbone.parameters if config.model.backbone else {}
+    if not parameters.get("weights") and not parameters.get("pretrained"):
+        log.warning(
+            "no weights are given: an untrained model is evaluated; name some by --resume PATH or "
+            "--set model.backbone.weights=FILE"
+        )
+
+
+def _warn_of_other_settings(config: Config, info: WeightsInfo) -> None:
+    if info.config is None:
+        return
+    for path, now, then in differences(info.config, config):
+        is_used = path.startswith(_EMBEDDING_SETTINGS)
+        if is_used and not path.startswith(_NO_EMBEDDING_SETTINGS):
+            log.warning("evaluation: %s is %r, the weights were trained with %r", path, now, then)

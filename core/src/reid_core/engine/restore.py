@@ -67,18 +67,33 @@ def report_differences(
     state: Mapping[str, object], config: Config, components: Sequence[ComponentRef]
 ) -> None:
     """Warn of every setting and version that differs from the checkpoint's."""
-    saved = dict(_leaves(cast("dict[str, object]", state["config"])))
-    current = dict(_leaves(config.plain()))
-    for path in sorted({*saved, *current}):
-        old, new = saved.get(path), current.get(path)
-        if old != new and path not in ("output", "description"):
-            log.warning("resume: %s is %r now, was %r in the checkpoint", path, new, old)
+    for path, now, then in differences(cast("dict[str, object]", state["config"]), config):
+        if path not in ("output", "description"):
+            log.warning("resume: %s is %r now, was %r in the checkpoint", path, now, then)
     versions = {(r.kind, r.name): f"{r.dist} {r.version}" for r in components}
     for entry in cast("list[dict[str, str]]", state["components"]):
         was = f"{entry['dist']} {entry['version']}"
         now = versions.get((entry["kind"], entry["name"]), was)
         if now != was:
             log.warning("resume: %s %s is %s, was %s", entry["kind"], entry["name"], now, was)
+
+
+def differences(
+    saved: Mapping[str, object], config: Config
+) -> Iterator[tuple[str, object, object]]:
+    """Yield every setting that differs from a saved configuration.
+
+    Args:
+        saved: A configuration as plain types.
+        config: The current one.
+
+    Yields:
+        Dotted path, value now, value then; None where there is none.
+    """
+    then, now = dict(_leaves(dict(saved))), dict(_leaves(config.plain()))
+    for path in sorted({*then, *now}):
+        if then.get(path) != now.get(path):
+            yield path, now.get(path), then.get(path)
 
 
 def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:

@@ -96,6 +96,7 @@ def _export(trainer: DefaultTrainer, name: str) -> Path:
     info: dict[str, object] = {
         "config": trainer.config.plain(),
         "step": trainer.iter,
+        "epoch": trainer.iter / len(trainer.data_loader),
         "metrics": trainer.results.latest(),
     }
     write_weights(path, trainer.eval_model.state_dict(), info)

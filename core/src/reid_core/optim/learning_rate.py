@@ -51,7 +51,8 @@ class LearningRate:
         if steps > epochs * iters_per_epoch:
             raise ConfigError(
                 f"train.schedule.warmup lasts {steps} steps, the whole run only "
-                f"{epochs * iters_per_epoch} ({epochs} epochs of {iters_per_epoch}); shorten it"
+                f"{epochs * iters_per_epoch} ({epochs} epochs of {iters_per_epoch}); shorten it or "
+                "leave it out: --set train.schedule.warmup=null"
             )
         schedule = SCHEDULES.build(
             config.as_call(),

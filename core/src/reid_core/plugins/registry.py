@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar, overload
@@ -164,6 +165,21 @@ class Registry:
         return (self.index or installed()).by_kind(self.kind)
 
 
+def _place_of(error: BaseException) -> str:
+    """Name the file and line where an import failed, unless that was here."""
+    frames = traceback.extract_tb(error.__traceback__)
+    files = [frame for frame in frames if "importlib" not in frame.filename]
+    if not files or files[-1].filename == __file__:
+        return ""
+    return f" ({files[-1].filename}:{files[-1].lineno})"
+
+
+def _advice(ref: ComponentRef) -> str:
+    if ref.editable:
+        return f"{ref.dist} is installed in editable mode: mend its sources"
+    return f"reinstall or update it: pip install --upgrade {ref.dist}"
+
+
 def _load(ref: ComponentRef) -> Callable[..., object]:
     module_name, _, attribute = ref.value.partition(":")
     where = f"{singular(ref.kind)} {ref.name!r} of {ref.origin()}"
@@ -175,8 +191,7 @@ def _load(ref: ComponentRef) -> Callable[..., object]:
         # SystemExit too: a plugin that calls sys.exit() at import must not end the run silently.
         reason = f"{type(error).__name__}: {error}" if str(error) else repr(error)
         raise PluginError(
-            f"{where} cannot be loaded: {reason}; reinstall or update it: "
-            f"pip install --upgrade {ref.dist}"
+            f"{where} cannot be loaded: {reason}{_place_of(error)}; {_advice(ref)}"
         ) from error
     if not callable(obj):
         raise PluginError(f"{where} is a {type(obj).__name__}; expected a class or function")

@@ -1,0 +1,89 @@
+"""What a weights file says about itself: the configuration and the step it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from reid_core.checkpoint.artifact import read_info
+from reid_core.checkpoint.folder import load_checkpoint
+from reid_core.checkpoint.weights import require_file
+from reid_core.engine.run_folder import RunFolder
+from reid_core.errors import CheckpointError
+
+
+@dataclass(frozen=True)
+class WeightsInfo:
+    """Where weights come from.
+
+    Args:
+        path: The file.
+        config: The configuration they were trained with, as plain types; None for a file of another
+            toolbox.
+        step: Optimizer steps they were trained for.
+        epoch: The same in epochs.
+    """
+
+    path: Path
+    config: dict[str, object] | None = None
+    step: int = 0
+    epoch: float = 0.0
+
+    @property
+    def label(self) -> str:
+        """``best`` or ``last`` for files of a run, ``file`` for any other."""
+        if self.config is None:
+            return "file"
+        return "best" if self.path.stem == "best" else "last"
+
+    @classmethod
+    def of(cls, path: Path) -> WeightsInfo:
+        """Read it from a file.
+
+        Raises:
+            CheckpointError: The file is damaged.
+        """
+        if path.suffix == ".safetensors":
+            return cls._from(path, read_info(path))
+        try:
+            state = load_checkpoint(path)
+        except CheckpointError as error:
+            if "no training checkpoint" in str(error):
+                return cls(path)
+            raise
+        epoch = cast("int", state["step"]) / cast("int", state["iters_per_epoch"])
+        return cls._from(path, {**state, "epoch": epoch})
+
+    @classmethod
+    def _from(cls, path: Path, info: Mapping[str, object] | None) -> WeightsInfo:
+        if info is None:
+            return cls(path)
+        config = cast("dict[str, object]", info["config"])
+        return cls(path, config, cast("int", info["step"]), cast("float", info["epoch"]))
+
+
+def find_weights(path: Path) -> Path:
+    """Return the file to evaluate: ``path``, or the best or newest weights of a run folder.
+
+    Raises:
+        CheckpointError: There is no such file, or the folder holds none.
+    """
+    path = path.expanduser()
+    if not path.is_dir():
+        return require_file(path, what="checkpoint")
+    folder = path / "weights"
+    candidates = [
+        folder / "best.safetensors",
+        folder / "last.safetensors",
+        *RunFolder(path).checkpoints.paths(),
+    ]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    what = "the run in" if RunFolder(path).holds_a_run() else "folder"
+    raise CheckpointError(
+        f"{what} {path} holds no weights (looked for best.safetensors and last.safetensors in "
+        f"{folder}, and for checkpoints)"
+    )
