@@ -9,6 +9,7 @@ from PIL import Image
 from reid_core.data.datasets.market1501 import market1501
 from reid_core.data.image_reader import read_image
 from reid_core.errors import DataError
+from reid_core.testing import write_tiny_market
 
 NAMES = {
     "bounding_box_train": ["0007_c2s1_000010_00.jpg", "0003_c1s1_000001_00.jpg"],
@@ -205,3 +206,9 @@ def test_real_data_sets_have_the_published_counts(
         assert (len(np.unique(part.pids)), len(part)) == (identities, images)
     assert len(np.unique(manifest.camids)) == cameras
     assert read_image(Path(manifest.root, manifest.paths[0])).shape[0] == 3
+
+
+def test_own_data_has_its_own_title(tmp_path):
+    write_tiny_market(tmp_path)
+    assert market1501(tmp_path).name == "market1501"
+    assert market1501(tmp_path, title="sprites").name == "sprites"

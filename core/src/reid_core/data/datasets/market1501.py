@@ -26,7 +26,7 @@ _NESTED = ("Market-1501-v15.09.15", "market1501", "market1501/Market-1501-v15.09
 _NAME = re.compile(r"(-1|[0-9]+)_c([0-9]+)")
 
 
-def market1501(root: str | Path) -> Manifest:
+def market1501(root: str | Path, title: str = "market1501") -> Manifest:
     """Read a data set in Market-1501's layout.
 
     A file is named ``0002_c1s1_000451_03.jpg``: identity 2, camera 1. Identity -1 is junk (part of
@@ -36,6 +36,8 @@ def market1501(root: str | Path) -> Manifest:
     Args:
         root: The folder with ``bounding_box_train``, ``query`` and ``bounding_box_test``, or the
             one above it. A relative path is also looked for under ``REID_DATASETS``.
+        title: What the data is called in results; give your own data a name of its own, so that its
+            figures are not taken for those of the benchmark.
 
     Returns:
         The manifest, in the order train, query, gallery, files sorted; cameras as in the names.
@@ -51,7 +53,7 @@ def market1501(root: str | Path) -> Manifest:
     if not rows:
         raise DataError(_no_images(folder, parts))
     return Manifest(
-        name="market1501",
+        name=title,
         root=folder,
         paths=np.array([row.path for row in rows]),
         pids=np.array([row.pid for row in rows], dtype=np.int64),
