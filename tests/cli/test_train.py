@@ -154,6 +154,7 @@ def test_released_weights_of_a_backbone_are_evaluated(run, small_osnet, shared_d
     ("arguments", "code", "message"),
     [
         ([], 2, "--config is missing"),
+        (["--resume", "nothing"], 2, "there is no such run folder or checkpoint"),
         (["--config", "osnet/osnet_x025"], 2, "did you mean osnet/osnet_x0_25"),
         (["--config", "nowhere.yaml"], 2, "recipe nowhere.yaml not found"),
         (["osnet/osnet_x0_25"], 2, "--config osnet/osnet_x0_25"),

@@ -45,6 +45,7 @@ def test_all_parameter_problems_come_at_once_with_their_place(tiny_recipe):
         ("model.backbon=x", "model baseline: .*did you mean backbone"),
         ("data.batch.instnces=2", "sampler identity: .*did you mean instances"),
         ("optimizer.betas=no", "optimizer adam: "),
+        ("data.batch={instances:4}", "a space must follow the colon: instances: 4"),
     ],
 )
 def test_a_typo_beside_a_component_gets_a_hint(tiny_recipe, override, message):

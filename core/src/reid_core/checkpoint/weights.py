@@ -88,7 +88,7 @@ def require_file(path: Path, *, what: str) -> Path:
         return path
     if path.is_dir():
         raise CheckpointError(f"{what} {path} is a folder; name the file in it")
-    folder = path.parent
+    folder = path.absolute().parent
     if not folder.is_dir():
         raise CheckpointError(f"{what} {path} not found: there is no folder {folder}")
     near = difflib.get_close_matches(path.name, [p.name for p in folder.iterdir()], n=1, cutoff=0.5)

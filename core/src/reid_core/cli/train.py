@@ -23,6 +23,7 @@ from reid_core.logs import logging_to
 
 if TYPE_CHECKING:
     from reid_core.engine import DefaultTrainer
+    from reid_core.engine.results import Evaluation
 
 log = logging.getLogger("reid_core")
 
@@ -97,6 +98,8 @@ def _config_of_run(resume: str | None) -> str:
         )
     from reid_core.engine.resume import run_of
 
+    if not Path(resume).expanduser().exists():
+        raise UsageError(f"--resume {resume}: there is no such run folder or checkpoint")
     saved = run_of(resume) / "config.yaml"
     if not saved.is_file():
         raise UsageError(f"--resume {resume}: there is no {saved}; name the recipe by --config")
@@ -172,10 +175,11 @@ def _checkpoint_to_evaluate(config: Config, resume: str) -> Path:
 
 def _print_results(trainer: DefaultTrainer) -> None:
     path = trainer.folder.path.resolve()
-    evaluations = trainer.results.evaluations
-    if evaluations:
-        first = evaluations[0]
-        last = next(e for e in reversed(evaluations) if e.dataset == first.dataset)
+    by_name: dict[str, list[Evaluation]] = {}
+    for evaluation in trainer.results.evaluations:
+        by_name.setdefault(evaluation.dataset, []).append(evaluation)
+    for evaluations in by_name.values():
+        first, last = evaluations[0], evaluations[-1]
         click.echo(f"result  {last.line()}")
         if first is not last:
             click.echo(

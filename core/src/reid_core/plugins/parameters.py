@@ -75,6 +75,10 @@ def bind(
 
 
 def _unknown(name: str, settable: list[str]) -> ParameterProblem:
+    key, colon, value = name.partition(":")
+    if colon and key in settable:
+        # {identities:3} is one key in YAML, not a key and a value.
+        return ParameterProblem(name, f"a space must follow the colon: {key}: {value}")
     known = f"known: {', '.join(settable)}" if settable else "it takes none"
     return ParameterProblem(name, f"unknown parameter{did_you_mean(name, settable)} ({known})")
 
