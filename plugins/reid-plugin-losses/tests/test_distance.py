@@ -4,7 +4,7 @@ from typing import get_args
 import pytest
 import torch
 
-from reid_plugin_losses.distance import DistanceName, all_pairs, row_pairs, unit_length
+from reid_plugin_losses.distance import DistanceName, all_pairs, row_pairs, rows_of, unit_length
 
 
 def test_all_pairs_equal_plain_loops() -> None:
@@ -58,3 +58,24 @@ def test_a_row_of_zeros_stays_and_gets_no_gradient() -> None:
 def test_gradients_of_unit_length_are_right() -> None:
     features = torch.randn(3, 4, generator=torch.Generator().manual_seed(0)).double()
     assert torch.autograd.gradcheck(unit_length, (features.requires_grad_(),))
+
+
+def test_the_gradient_of_rows_picked_several_times_is_the_same_in_every_run():
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.randint(0, 4, (256,), generator=generator)
+    weights = torch.randn(256, 512, generator=generator)
+
+    def gradient(pick):
+        features = torch.zeros(64, 512, requires_grad=True)
+        (pick(features, rows) * weights).sum().backward()
+        return features.grad
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)  # with one, any way of summing has one order
+    try:
+        first = gradient(rows_of)
+        assert all(torch.equal(first, gradient(rows_of)) for _ in range(50))
+    finally:
+        torch.set_num_threads(threads)
+    expected = torch.zeros(64, 512, dtype=torch.float64).index_add(0, rows, weights.double())
+    torch.testing.assert_close(first.double(), expected, rtol=1e-5, atol=1e-5)

@@ -6,6 +6,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 DistanceName = Literal["euclidean", "squared_euclidean"]
 
@@ -39,6 +40,21 @@ def all_pairs(features: Tensor) -> Tensor:
     """
     values = features.detach()
     return torch.cdist(values, values, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+def rows_of(features: Tensor, rows: Tensor) -> Tensor:
+    """Pick rows, any of them several times, with a gradient that is the same in every run.
+
+    Args:
+        features: (B, D) floating point.
+        rows: (M,) int64.
+
+    Returns:
+        (M, D), same type as ``features``.
+    """
+    # features[rows] sums the gradients of a row that is picked twice in whatever order the threads
+    # come on a CPU, and index_select does on a GPU; the look-up of a table does in neither.
+    return F.embedding(rows, features)
 
 
 def row_pairs(first: Tensor, second: Tensor, name: DistanceName) -> Tensor:

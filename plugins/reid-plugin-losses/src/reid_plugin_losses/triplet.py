@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from reid_core.contracts import Batch, HeadOutput
 from reid_core.errors import ConfigError
 from reid_plugin_losses.checks import require_choice
-from reid_plugin_losses.distance import DistanceName, all_pairs, row_pairs, unit_length
+from reid_plugin_losses.distance import DistanceName, all_pairs, row_pairs, rows_of, unit_length
 from reid_plugin_losses.mining import batch_hard
 from reid_plugin_losses.precision import at_least_float32, full_precision
 
@@ -116,8 +116,8 @@ class TripletLoss(nn.Module):
                 values = unit_length(values)
             # The square orders pairs as the distance does: one matrix serves both.
             mined = batch_hard(all_pairs(values), pids)
-            positive = row_pairs(values, values[mined.positives], self.distance)
-            negative = row_pairs(values, values[mined.negatives], self.distance)
+            positive = row_pairs(values, rows_of(values, mined.positives), self.distance)
+            negative = row_pairs(values, rows_of(values, mined.negatives), self.distance)
             excess = positive - negative + (0.0 if self.margin == "soft" else self.margin)
             costs = F.softplus(excess) if self.margin == "soft" else F.relu(excess)
             statistics = _Statistics(
