@@ -62,13 +62,16 @@ def test_rows_come_in_the_order_of_splits_and_sorted_names(make_set, tmp_path):
     assert manifest.pids.dtype == manifest.camids.dtype == np.int64
 
 
-def test_what_systems_leave_behind_is_ignored_and_not_counted(make_set, tmp_path):
+def test_what_systems_leave_behind_is_no_image_and_its_number_is_noted(make_set, tmp_path):
     stray = ["._0001_c1s1_000001_00.jpg", "Thumbs.db", ".DS_Store", "desktop.ini", "notes.txt"]
     make_set(tmp_path, [f"{folder}/{name}" for folder in NAMES for name in stray])
     (tmp_path / "bounding_box_train" / "0001_c1s1_000002_00.jpg").mkdir()
     manifest = market1501(tmp_path)
     assert columns(manifest) == EXPECTED
-    assert manifest.notes == ("1 distractors (identity 0) in the gallery",)
+    assert manifest.notes == (
+        "1 distractors (identity 0) in the gallery",
+        "16 stray files and folders ignored, for example .DS_Store",
+    )
 
 
 def test_junk_is_dropped_and_distractors_stay_in_the_gallery_only(make_set, tmp_path):

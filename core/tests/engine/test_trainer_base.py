@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from reid_core.engine import HookBase, Outcome, StepResult, TrainerBase, get_event_storage
+from reid_core.engine import (
+    CallbackHook,
+    HookBase,
+    Outcome,
+    StepResult,
+    TrainerBase,
+    get_event_storage,
+)
 from reid_core.engine.outcome import Interrupted
 from reid_core.hookspecs import hookimpl
 
@@ -340,6 +347,19 @@ def test_an_interrupted_trainer_can_train_on():
         trainer.train(0, 4)
     trainer.train(trainer.iter, 4)
     assert trainer.steps == [0, 1, 2, 3]
+
+
+def test_a_hook_made_of_functions_calls_them_with_the_trainer_and_lets_them_go():
+    seen, trainer = [], CountingTrainer(iters_per_epoch=2)
+
+    def note(name):
+        return lambda trainer: seen.append((name, trainer.iter, trainer.storage.epoch))
+
+    hook = CallbackHook(before_epoch=note("before_epoch"), after_train=note("after_train"))
+    trainer.register_hooks([hook])
+    trainer.train(0, 4)
+    assert seen == [("before_epoch", 0, 0), ("before_epoch", 2, 1), ("after_train", 4, 1)]
+    assert hook._callbacks == {}
 
 
 def test_a_hook_added_one_by_one_has_its_trainer_too():

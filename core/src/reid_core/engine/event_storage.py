@@ -67,6 +67,8 @@ class EventStorage:
 
     def __init__(self, start_iter: int = 0) -> None:
         self.iter = start_iter
+        #: Number of the running epoch, from 0.
+        self.epoch = 0
         self._histories: dict[str, History] = {}
         self._smoothed: dict[str, bool] = {}
         self._latest: dict[str, tuple[float, int]] = {}

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
+import torch
+
+from reid_core.contracts import Batch
 from reid_core.engine.event_storage import EventStorage
 from reid_core.engine.hook_manager import HookManager
 from reid_core.engine.outcome import Interrupted, Outcome
 from reid_core.engine.step_result import StepResult
 from reid_core.errors import TrainingError
 from reid_core.hookspecs import hookimpl
-
-if TYPE_CHECKING:
-    from reid_core.contracts import Batch
 
 log = logging.getLogger("reid_core")
 
@@ -129,7 +128,7 @@ class TrainerBase:
 
     def _run_epoch(self) -> str | None:
         length = self._epoch_length()
-        epoch = self._running_epoch = self.iter // length
+        epoch = self._running_epoch = self.storage.epoch = self.iter // length
         end = min((epoch + 1) * length, self.max_iter)
         self.hooks.before_epoch(trainer=self, epoch=epoch)
         for batch in self.batches(epoch, self.iter - epoch * length):
@@ -212,10 +211,6 @@ class _DefaultStep:
 
 
 def _no_batches() -> Iterator[Batch]:
-    import torch
-
-    from reid_core.contracts import Batch
-
     nothing = torch.empty(0, dtype=torch.int64)
     while True:
         yield Batch(images=torch.empty(0), pids=nothing, camids=nothing, index=nothing)

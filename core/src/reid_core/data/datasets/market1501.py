@@ -31,7 +31,8 @@ def market1501(root: str | Path, title: str = "market1501") -> Manifest:
 
     A file is named ``0002_c1s1_000451_03.jpg``: identity 2, camera 1. Identity -1 is junk (part of
     a person) and dropped; identity 0 is a distractor, kept in the gallery and dropped elsewhere.
-    Other files, hidden ones and folders are ignored; how many images have no such name is noted.
+    Other files, hidden ones and folders are ignored; how many, and how many images have no such
+    name, is noted.
 
     Args:
         root: The folder with ``bounding_box_train``, ``query`` and ``bounding_box_test``, or the
@@ -78,6 +79,7 @@ class _Part:
     distractors_dropped: int
     misnamed: list[str]
     subfolders: list[str]
+    stray: list[str]
 
 
 def _find(root: Path) -> Path:
@@ -103,7 +105,7 @@ def _scan(folder: Path, split: Split) -> _Part:
     rows: list[_Row] = []
     misnamed: list[str] = []
     junk = distractors_dropped = 0
-    images, subfolders = _list(folder / FOLDERS[split])
+    images, subfolders, stray = _list(folder / FOLDERS[split])
     for name in images:
         match = _NAME.match(name)
         if match is None:
@@ -116,25 +118,28 @@ def _scan(folder: Path, split: Split) -> _Part:
             distractors_dropped += 1
         else:
             rows.append(_Row(f"{FOLDERS[split]}/{name}", pid, camid, split))
-    return _Part(rows, junk, distractors_dropped, misnamed, subfolders)
+    return _Part(rows, junk, distractors_dropped, misnamed, subfolders, stray)
 
 
-def _list(folder: Path) -> tuple[list[str], list[str]]:
-    """Return the names of the images and of the folders in ``folder``, each sorted."""
+def _list(folder: Path) -> tuple[list[str], list[str], list[str]]:
+    """Return the names of images, of folders, and of anything else in ``folder``, each sorted."""
     images: list[str] = []
     subfolders: list[str] = []
+    stray: list[str] = []
     if not folder.is_dir():
-        return images, subfolders
+        return images, subfolders, stray
     with os.scandir(folder) as entries:  # knows what is a folder without asking the disk again
         for entry in entries:
             # Finder and Explorer leave files such as ._0001_c1….jpg and Thumbs.db behind.
             if entry.name.startswith("."):
-                continue
-            if entry.is_dir():
+                stray.append(entry.name)
+            elif entry.is_dir():
                 subfolders.append(entry.name)
             elif os.path.splitext(entry.name)[1].lower() in SUFFIXES:  # noqa: PTH122 — 100 000 times
                 images.append(entry.name)
-    return sorted(images), sorted(subfolders)
+            else:
+                stray.append(entry.name)
+    return sorted(images), sorted(subfolders), sorted(stray)
 
 
 def _notes(parts: dict[Split, _Part]) -> tuple[str, ...]:
@@ -154,6 +159,9 @@ def _notes(parts: dict[Split, _Part]) -> tuple[str, ...]:
             f"{len(misnamed)} images ignored, whose names are not like 0002_c1s1_000451_03.jpg, "
             f"for example {misnamed[0]}"
         )
+    stray = [name for part in parts.values() for name in (*part.stray, *part.subfolders)]
+    if stray:
+        notes.append(f"{len(stray)} stray files and folders ignored, for example {stray[0]}")
     return tuple(notes)
 
 
