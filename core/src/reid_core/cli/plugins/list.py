@@ -1,4 +1,4 @@
-"""``reid-plugins``: what is installed, read from metadata alone."""
+"""``reid-plugins list``: what is installed, read from metadata alone."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ from reid_core.plugins.index import KINDS, ComponentRef, PluginIndex, singular
 _COLUMNS = ("kind", "name", "distribution", "version", "status")
 
 
-@click.group(context_settings=CONTEXT)
-@click.version_option(package_name="reid-core")
-def main() -> None:
-    """Show installed components and where they come from."""
-
-
-@main.command("list")
+@click.command("list", context_settings=CONTEXT)
 @click.option("--kind", metavar="K", help=f"Only one kind: {', '.join(KINDS)}.")
 @click.option("--dist", metavar="D", help="Only one distribution.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
