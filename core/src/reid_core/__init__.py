@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     )
     from reid_core.errors import ReidError
     from reid_core.hookspecs import hookimpl
-    from reid_core.plugins import Registry
+    from reid_core.plugins import PLUGIN_API, Registry
 
 __all__ = [
+    "PLUGIN_API",
     "Batch",
     "Config",
     "DefaultTrainer",
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "PLUGIN_API": "reid_core.plugins",
     "Batch": "reid_core.contracts",
     "Config": "reid_core.config",
     "DefaultTrainer": "reid_core.engine",

@@ -10,6 +10,10 @@ arguments it needs and no others::
 
 Hooks of one run are called in the order the config lists them. Every hook runs on every process.
 Arguments have no defaults: pluggy versions differ in what they make of them.
+
+A hook class may say two things of itself. ``observer = True``: the run does not depend on it, so
+when it fails it is switched off and the run goes on. ``uses_random = True``: it is part of the
+training and draws from the global random generators on purpose.
 """
 
 from __future__ import annotations
@@ -65,9 +69,17 @@ class HookSpecs:
         """Do one step. The default, which comes last, is the trainer's own ``run_step``.
 
         An implementation that returns something replaces it; a wrapper
-        (``@hookimpl(wrapper=True)``) surrounds it.
+        (``@hookimpl(wrapper=True)``) surrounds it. One that replaces it calls ``after_backward``
+        itself: ``trainer.hooks.after_backward(trainer=trainer, step=step)``.
         """
         raise NotImplementedError
+
+    @hookspec
+    def after_backward(self, trainer: TrainerBase, step: int) -> None:
+        """Fires in each step when all gradients are there, before the weights are updated.
+
+        Gradients may be changed in place, for clipping say.
+        """
 
     @hookspec
     def after_step(self, trainer: TrainerBase, step: int, result: StepResult) -> None:

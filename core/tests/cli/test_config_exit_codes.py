@@ -11,9 +11,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from reid_core.cli.common import reports_errors
+from reid_core.cli.common import no_plugins_option, reports_errors, with_no_plugins
 from reid_core.engine.outcome import Interrupted
 from reid_core.errors import DataError, PluginError, ReidError, TrainingError
+from reid_core.plugins.switches import active_switches
 
 
 def run(error: BaseException | None = None, code: int = 0) -> Result:
@@ -100,3 +101,30 @@ def test_a_reader_that_has_gone_is_no_error() -> None:
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("options", [[], ["--no-plugins"]])
+def test_an_option_leaves_plugins_out_for_as_long_as_the_command_runs(options: list[str]) -> None:
+    seen: list[tuple[bool, list[str]]] = []
+
+    @click.command()
+    @no_plugins_option
+    @click.option("--needed", required=True)
+    @reports_errors
+    def command(no_plugins: bool, needed: str) -> int:
+        seen.append((no_plugins, [switch.source for switch in active_switches()]))
+        raise PluginError(needed)
+
+    result = CliRunner().invoke(command, [*options, "--needed", "x"])
+    assert result.exit_code == 4
+    assert seen == [(bool(options), options)]
+    assert CliRunner().invoke(command, options).exit_code == 2
+    assert active_switches() == ()
+
+
+def test_the_option_is_the_last_of_the_settings() -> None:
+    assert with_no_plugins(["plugins.disable=[]"], False) == ["plugins.disable=[]"]
+    assert with_no_plugins(("plugins.disable=[]",), True) == [
+        "plugins.disable=[]",
+        "plugins.disable=['*']",
+    ]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,24 +19,45 @@ def run(*arguments: str) -> Result:
 def rows(*arguments: str) -> list[list[str]]:
     result = run(*arguments)
     assert (result.exit_code, result.stderr) == (0, "")
-    return [line.split() for line in result.stdout.splitlines()[1:]]
+    table, _, _ = result.stdout.partition("\n\n")
+    return [line.split() for line in table.splitlines()[1:]]
+
+
+def footer(*arguments: str) -> str:
+    return run(*arguments).stdout.splitlines()[-1]
+
+
+Install = Callable[..., Path]
 
 
 @pytest.fixture
-def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """A function that puts a distribution behind those it put there before."""
+    roots: list[str] = []
+    original = list(sys.path)
+
+    def run(dist: str, entry_points: str, *, version: str = "1.0", requires: str = "torch") -> Path:
+        root = tmp_path / f"site{len(roots)}"
+        info = root / f"{dist.replace('-', '_')}-{version}.dist-info"
+        info.mkdir(parents=True)
+        head = f"Metadata-Version: 2.1\nName: {dist}\nVersion: {version}\n"
+        (info / "METADATA").write_text(f"{head}Requires-Dist: {requires}\n")
+        (info / "entry_points.txt").write_text(entry_points)
+        roots.append(str(root))
+        monkeypatch.setattr(sys, "path", [*roots, *original])
+        return root
+
+    return run
+
+
+@pytest.fixture
+def broken(install: Install) -> None:
     """Two distributions whose modules cannot be imported and whose metadata is odd."""
     for dist, requires in (("fake-a", "reid-core>=99"), ("fake-b", "torch")):
-        info = tmp_path / dist / f"{dist}-1.0.dist-info".replace("fake-", "fake_")
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(
-            f"Metadata-Version: 2.1\nName: {dist}\nVersion: 1.0\nRequires-Dist: {requires}\n"
-        )
-        (info / "entry_points.txt").write_text(
-            "[reid_core.heads]\nshared = fake_bomb:Part\n"
-            f"only_{dist[-1]} = fake_bomb:Part\nodd_{dist[-1]} = not an import\n"
-        )
-        (tmp_path / dist / "fake_bomb.py").write_text("raise SystemExit(3)\n")
-        monkeypatch.syspath_prepend(tmp_path / dist)
+        entries = "[reid_core.heads]\nshared = fake_bomb:Part\n"
+        entries += f"only_{dist[-1]} = fake_bomb:Part\nodd_{dist[-1]} = not an import\n"
+        root = install(dist, entries, requires=requires)
+        (root / "fake_bomb.py").write_text("raise SystemExit(3)\n")
 
 
 def test_every_component_is_listed_under_a_header() -> None:
@@ -50,7 +72,7 @@ def test_every_component_is_listed_under_a_header() -> None:
 
 
 def test_columns_line_up_and_no_line_ends_in_spaces() -> None:
-    lines = run().stdout.splitlines()
+    lines = run().stdout.partition("\n\n")[0].splitlines()
     starts = {line.index(word) for line in lines[1:] for word in [line.split()[1]]}
     assert all(line == line.rstrip() for line in lines)
     assert lines[0].index("name") in starts
@@ -106,13 +128,16 @@ def test_json_holds_every_field_and_a_schema_number() -> None:
         "dist": "reid-core",
         "status": "ok",
         "needs": "",
+        "detail": "",
+        "alias_of": "",
+        "deprecated": False,
     }
 
 
 def test_an_empty_selection_is_an_empty_table(broken: None) -> None:
     result = run("--dist", "fake-a", "--kind", "losses")
     assert result.exit_code == 0
-    assert len(result.stdout.splitlines()) == 1
+    assert result.stdout.splitlines()[1:] == ["", "0 components of 0 distributions"]
     result = run("--dist", "fake-a", "--kind", "losses", "--json")
     assert json.loads(result.stdout)["components"] == []
 
@@ -129,6 +154,88 @@ def test_listing_works_with_broken_plugins_and_shows_what_is_wrong(broken: None)
     assert "fake_bomb" not in sys.modules
     parsed = json.loads(run("--json", "--dist", "fake-a").stdout)["components"]
     assert {entry["needs"] for entry in parsed} == {"reid-core>=99"}
+
+
+def test_a_last_column_says_what_is_wrong_where_something_is(broken: None) -> None:
+    lines = run("--dist", "fake-a").stdout.splitlines()
+    assert lines[0].endswith("  status        detail")
+    ends = {line.split()[1]: line.partition(line.split()[4])[2].strip() for line in lines[1:4]}
+    core = installed().find("samplers", "identity").version
+    assert ends == {
+        "only_a": f"needs reid-core>=99, found {core}",
+        "shared": f"needs reid-core>=99, found {core}; also in fake-b",
+        "odd_a": "'not an import' is no 'module:attribute'",
+    }
+    assert "detail" not in run("--dist", "reid-core").stdout
+
+
+def test_the_footer_counts_the_rows(broken: None) -> None:
+    for arguments in ([], ["--kind", "heads"], ["--dist", "fake-a"]):
+        listed = rows(*arguments)
+        dists = {row[2] for row in listed}
+        counted = f"{len(dists)} distribution{'' if len(dists) == 1 else 's'}"
+        assert footer(*arguments) == f"{len(listed)} components of {counted}"
+
+
+def test_a_package_with_two_entry_points_counts_two(install: Install) -> None:
+    install("fake-a", "[reid_core.heads]\na = m:A\n[reid_core.losses]\nb = m:B\n")
+    assert footer("--dist", "fake-a") == "2 components of 1 distribution"
+
+
+def test_second_copies_and_old_names_are_shown_on_demand(install: Install) -> None:
+    text = "[reid_core.heads]\npart = m:Part\n[reid_core.aliases]\nheads.piece = part\n"
+    first = install(
+        "fake-a", f"{text}[reid_core.deprecated_aliases]\nheads.old = part\n", version="2.0"
+    )
+    install("fake-a", text, version="1.0")
+    assert [row[1] for row in rows("--dist", "fake-a")] == ["part", "piece"]
+    assert footer("--dist", "fake-a") == "2 components of 1 distribution; 3 not shown, see --all"
+    lines = run("--dist", "fake-a", "--all").stdout.splitlines()
+    assert [line.split()[1:] for line in lines[1:6]] == [
+        ["old", "fake-a", "2.0", "ok", "old", "name", "of", "part"],
+        ["part", "fake-a", "2.0", "ok"],
+        ["part", "fake-a", "1.0", "shadowed", "fake-a", "2.0", "in", str(first), "is", "used"],
+        ["piece", "fake-a", "2.0", "ok", "stands", "for", "part"],
+        ["piece", "fake-a", "1.0", "shadowed", "fake-a", "2.0", "in", str(first), "is", "used"],
+    ]
+    assert lines[-1] == "5 components of 1 distribution"
+
+
+def test_json_has_what_the_table_has(install: Install) -> None:
+    text = "[reid_core.heads]\npart = m:Part\n[reid_core.deprecated_aliases]\nheads.old = part\n"
+    install("fake-a", text)
+    for options, names in (([], ["part"]), (["--all"], ["old", "part"])):
+        parsed = json.loads(run("--dist", "fake-a", "--json", *options).stdout)
+        assert [entry["name"] for entry in parsed["components"]] == names
+    assert parsed["components"][0]["alias_of"] == "part"
+    assert parsed["components"][0]["deprecated"] is True
+
+
+def test_metadata_that_cannot_be_read_is_one_line_and_no_failure(install: Install) -> None:
+    root = install("reid-plugin-x", "[reid_core.heads]\npart = m:Part\n", version="0.2")
+    (root / "reid_plugin_x-0.1.dist-info").mkdir()
+    result = run("--dist", "reid-plugin-x")
+    assert result.exit_code == 0
+    assert result.stderr == (
+        f"warning: {root}/reid_plugin_x-0.1.dist-info holds no METADATA; delete that folder, or "
+        "reinstall its distribution\n"
+    )
+    assert "0.2" in result.stdout
+    json.loads(run("--json").stdout)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("REID_NO_PLUGINS", "1"), ("REID_DISABLE_PLUGINS", "fake_a, nobody, reid-core")],
+)
+def test_a_switch_never_fails_the_list_and_shows_in_it(
+    install: Install, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    install("fake-a", "[reid_core.heads]\npart = m:Part\n")
+    monkeypatch.setenv(name, value)
+    (row,) = rows("--dist", "fake-a")
+    assert row[4:] == ["disabled", "by", name]
+    assert {row[-1] for row in rows("--dist", "reid-core")} == {"ok"}
 
 
 def test_the_version_is_that_of_the_distribution() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from reid_core.config import list_recipes, load_config
 from reid_core.config.recipes import find_recipe
 from reid_core.errors import ConfigError, PluginError
-from reid_core.plugins.index import PluginIndex, installed
+from reid_core.plugins.index import PluginIndex, disabled_plugins, rescan
 
 Ship = Callable[..., Path]
 
@@ -41,12 +42,12 @@ def ship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ship]:
             path.write_text(text)
         roots.append(str(root))
         monkeypatch.setattr(sys, "path", [*roots, *original])
-        installed.cache_clear()
+        rescan()
         return root / package
 
     yield install
     monkeypatch.undo()
-    installed.cache_clear()
+    rescan()
 
 
 def message_of(name: str, error: type[Exception] = ConfigError, **options: Path) -> str:
@@ -137,6 +138,58 @@ def test_recipes_for_another_core_are_left_out_of_the_list_and_told_when_used(sh
     ship("fake-a", "newer", {"recipes/small.yaml": ""}, requires="reid-core>=99")
     assert not [name for name in list_recipes() if name.startswith("newer")]
     assert "needs reid-core>=99" in message_of("newer/small", PluginError)
+
+
+def test_a_second_name_works_and_is_not_listed(ship, caplog: pytest.LogCaptureFixture) -> None:
+    package = ship("fake-a", "fake", {"recipes/small.yaml": ""})
+    entries = next(package.parent.glob("*.dist-info/entry_points.txt"))
+    aliases = "[reid_core.aliases]\nrecipes.mock = fake\n"
+    old = "[reid_core.deprecated_aliases]\nrecipes.old = fake\n"
+    entries.write_text(entries.read_text() + aliases + old)
+    rescan()
+    assert find_recipe("mock/small") == package / "recipes" / "small.yaml"
+    assert caplog.messages == []
+    for _ in range(2):
+        assert find_recipe("old/small") == package / "recipes" / "small.yaml"
+    assert caplog.messages == ["recipe 'old' of fake-a 1.0 is deprecated; write 'fake'"]
+    names = [name for name in list_recipes() if name.endswith("/small")]
+    assert names == ["fake/small"]
+
+
+def test_recipes_of_this_project_that_are_not_installed_are_answered_with_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("reid_core.config.recipes.installed", lambda: PluginIndex(()))
+    monkeypatch.setattr("reid_core.plugins.refusals.installed_version", lambda dist: None)
+    for name in ("osnet/osnet_x0_25", "reid-plugin-osnet/osnet/osnet_x0_25"):
+        assert message_of(name) == (
+            f"unknown recipe {name!r}; it is known to be provided by reid-plugin-osnet: pip "
+            "install reid-plugin-osnet"
+        )
+
+
+def test_an_unknown_recipe_of_what_is_installed_is_not_answered_with_a_package(
+    ship, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ship("fake-a", "osnet", {"recipes/small.yaml": ""})
+    only = tuple(ref for ref in PluginIndex.scan().refs if ref.dist == "fake-a")
+    refs = tuple(replace(ref, status="ok") for ref in only)
+    monkeypatch.setattr("reid_core.config.recipes.installed", lambda: PluginIndex(refs))
+    assert message_of("osnet/smal").startswith(
+        "unknown recipe 'osnet/smal'; did you mean osnet/small? (installed recipes: osnet/small)"
+    )
+
+
+def test_recipes_of_a_disabled_distribution_are_neither_listed_nor_found(ship) -> None:
+    ship("fake-a", "fake", {"recipes/small.yaml": ""})
+    with disabled_plugins(["fake-a"]):
+        assert "fake/small" not in list_recipes()
+        text = message_of("fake/small", PluginError)
+    assert text == (
+        "recipe 'fake' of fake-a 1.0 is disabled by plugins.disable; take fake-a out of "
+        "plugins.disable to use it"
+    )
+    assert "fake/small" in list_recipes()
 
 
 def test_a_file_is_found_from_the_working_directory_or_the_folder_given(write) -> None:

@@ -12,7 +12,9 @@ def test_the_default_configuration_is_valid_and_lists_the_default_hooks() -> Non
     config = Config()
     assert tuple(hook.name for hook in config.default_hooks) == DEFAULT_HOOKS
     assert config.hooks == []
-    assert config.plain()["default_hooks"] == [{"name": name, "id": None} for name in DEFAULT_HOOKS]
+    assert config.plain()["default_hooks"] == [
+        {"name": name, "id": None, "on_error": None} for name in DEFAULT_HOOKS
+    ]
 
 
 def test_every_component_of_the_default_configuration_is_installed() -> None:

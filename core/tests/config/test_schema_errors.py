@@ -53,6 +53,14 @@ def test_problems_of_file_parent_and_command_line_each_name_their_own_place(
         ("data: 3", "f.yaml:1:1  data: expected a mapping of keys, got 3"),
         ("data: [a, {b: 1}]", "f.yaml:1:1  data: expected a mapping of keys, got ['a', a mapping]"),
         ("evaluate: true", "f.yaml:1:1  evaluate: expected a mapping of keys, got true"),
+        ("data: {train: {name: null}}", "f.yaml:1:16  data.train.0.name: expected the name of a "
+         "component, got null"),
+        ("data: {train: null}", "f.yaml:1:8  data.train.0: expected a name, or a mapping with a "
+         "name and parameters, got null"),
+        ("data: {batch: {sampler: null}}", "f.yaml:1:16  data.batch.sampler: expected the name of "
+         "a component, got null"),
+        ("model: {losses: [~]}", "f.yaml:1:18  model.losses.0: expected a name, or a mapping with "
+         "a name and parameters, got null"),
         ("data: {batch: random}", "f.yaml:1:8  data.batch: expected a mapping of keys, "
          "got 'random'"),
         ("hooks: ema", "f.yaml:1:1  hooks: input should be a valid list, got a mapping"),

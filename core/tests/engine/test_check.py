@@ -5,7 +5,7 @@ import pytest
 from reid_core.config import load_config
 from reid_core.engine.check import check_config
 from reid_core.errors import ConfigError, PluginError
-from reid_core.plugins.registries import HOOKS
+from reid_core.plugins.registries import HOOKS, OPTIMIZERS
 
 
 def check(recipe, *overrides):
@@ -98,3 +98,12 @@ def test_what_only_a_constructor_can_tell_is_found_too(tiny_recipe):
 def test_an_unknown_name_points_at_where_it_was_written(tiny_recipe):
     with pytest.raises(PluginError, match=r"^--set model.backbone.name=x  model.backbone:"):
         check(tiny_recipe, "model.backbone.name=x")
+
+
+def test_a_parameter_of_the_schema_that_an_optimizer_lacks_is_not_its_own_hint(
+    tiny_recipe, monkeypatch
+):
+    monkeypatch.setattr(OPTIMIZERS, "_local", {"plain": lambda params, lr: None})
+    with pytest.raises(ConfigError, match="optimizer plain: unknown parameter") as caught:
+        check(tiny_recipe, "train.optimizer={name: plain, lr: 0.1}")
+    assert "did you mean" not in str(caught.value)

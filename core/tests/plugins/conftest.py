@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -76,15 +77,16 @@ def fake_dist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeD
 
 
 class Scan(Protocol):
-    def __call__(self, dist_prefix: str = "fake-") -> PluginIndex: ...
+    def __call__(self, *dist_prefixes: str) -> PluginIndex: ...
 
 
 @pytest.fixture
 def scan() -> Scan:
     """A function that reads the index of what is installed, without the distributions of ours."""
 
-    def run(dist_prefix: str = "fake-") -> PluginIndex:
-        refs = PluginIndex.scan().refs
-        return PluginIndex(tuple(ref for ref in refs if ref.dist.startswith(dist_prefix)))
+    def run(*dist_prefixes: str) -> PluginIndex:
+        index = PluginIndex.scan()
+        kept = [ref for ref in index.refs if ref.dist.startswith(dist_prefixes or "fake-")]
+        return replace(index, refs=tuple(kept))
 
     return run

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from reid_core.errors import PluginError
-from reid_core.plugins.index import PluginIndex, installed
+from reid_core.plugins.index import PluginIndex, installed, rescan
 
 
 def message_of(index: PluginIndex, name: str, kind: str = "heads") -> str:
@@ -111,7 +111,7 @@ def test_bad_metadata_is_listed_and_an_error_only_when_it_is_used(fake_dist, sca
     assert index.find("heads", "good").value == "a:Good"
     text = message_of(index, "part")
     assert "head 'part' of fake-a 1.0" in text
-    assert "'not an import', which is no 'module:attribute'" in text
+    assert "cannot be used: 'not an import' is no 'module:attribute'; report it to its" in text
     assert "pip uninstall fake-a" in text
 
 
@@ -154,7 +154,7 @@ def test_an_incompatible_component_still_conflicts_and_its_qualified_name_is_ref
 def test_an_unknown_name_is_answered_with_the_nearest_and_all_known_ones(fake_dist, scan) -> None:
     fake_dist("fake-a", {"heads": {"part": "a:Part", "global": "a:Global"}})
     assert message_of(scan(), "prt") == (
-        "unknown head 'prt'; did you mean part? (installed are global, part); "
+        "unknown head 'prt'; did you mean part? (fake-a: global, part); "
         "'reid-plugins list' shows what each distribution provides"
     )
 
@@ -173,7 +173,9 @@ def test_a_name_of_another_kind_is_pointed_out(fake_dist, scan) -> None:
 
 def test_names_that_the_caller_knows_are_offered_too(fake_dist, scan) -> None:
     fake_dist("fake-a", {"heads": {"part": "a:Part"}})
-    with pytest.raises(PluginError, match=r"did you mean mine\? \(installed are mine, part\)"):
+    with pytest.raises(
+        PluginError, match=r"did you mean mine\? \(fake-a: part; this process: mine\)"
+    ):
         scan().find("heads", "mime", also=["mine"])
 
 
@@ -183,10 +185,116 @@ def test_the_cores_own_components_are_found_on_the_same_path() -> None:
     assert ref.value == "reid_core.data.samplers.identity:IdentitySampler"
 
 
-def test_a_process_scans_once() -> None:
-    assert installed() is installed()
+def test_a_process_scans_once_until_it_is_told_to_scan_again(fake_dist) -> None:
+    before = installed()
+    fake_dist("fake-a", {"heads": {"part": "a:Part"}})
+    assert installed() is before
+    assert "fake-a" not in before.dists()
+    rescan()
+    assert installed().find("heads", "part").dist == "fake-a"
 
 
 def test_every_installed_component_of_this_workspace_is_ok() -> None:
     ours = [r for r in installed().refs if r.dist.startswith(("reid-core", "reid-plugin-"))]
     assert [r for r in ours if r.status != "ok"] == []
+
+
+def test_known_names_are_listed_by_distribution(fake_dist, scan) -> None:
+    fake_dist("fake-b", {"heads": {"z": "b:z", "same": "b:s"}})
+    fake_dist("fake-a", {"heads": {"y": "a:y", "same": "a:s", "broken": "no import"}})
+    assert "(fake-a: same, y; fake-b: same, z)" in message_of(scan(), "qqq")
+
+
+def test_many_known_names_are_counted_and_not_listed(fake_dist, scan) -> None:
+    fake_dist("fake-a", {"heads": {f"head_{i}": "a:y" for i in range(40)}})
+    assert "(fake-a: head_0, head_1, " in message_of(scan(), "qqq")
+    fake_dist("fake-a-b", {"heads": {"one_more": "a:y"}})
+    assert "unknown head 'qqq' (41 are installed, by fake-a, fake-a-b); 'rei" in message_of(
+        scan(), "qqq"
+    )
+
+
+def test_a_name_in_the_wrong_case_is_told_so(fake_dist, scan) -> None:
+    fake_dist("fake-a", {"datasets": {"mydata": "a:b", "other": "a:c"}})
+    text = message_of(scan(), "MyData", "datasets")
+    assert text.startswith(
+        "unknown dataset 'MyData'; did you mean mydata? upper and lower case differ (fake-a: "
+        "mydata, other)"
+    )
+
+
+def test_a_name_of_this_project_that_is_not_installed_is_answered_with_the_package(
+    fake_dist, scan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reid_core.plugins.refusals.installed_version", lambda dist: None)
+    for name in ("osnet_x1_0", "reid-plugin-osnet/osnet_x1_0"):
+        assert message_of(scan(), name, "backbones") == (
+            f"unknown backbone {name!r}; it is known to be provided by reid-plugin-osnet: "
+            "pip install reid-plugin-osnet"
+        )
+
+
+def test_a_name_near_one_of_this_project_that_is_not_installed_is_answered_with_both(
+    scan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert message_of(scan(), "osnet_x025", "backbones").startswith(
+        "unknown backbone 'osnet_x025' ("
+    )
+    monkeypatch.setattr("reid_core.plugins.refusals.installed_version", lambda dist: None)
+    assert message_of(scan(), "osnet_x025", "backbones").startswith(
+        "unknown backbone 'osnet_x025'; did you mean osnet_x0_25? it comes with "
+        "reid-plugin-osnet: pip install reid-plugin-osnet (none is installed); 'reid-plugins list'"
+    )
+
+
+def test_an_old_release_without_a_known_name_is_answered_with_an_upgrade(
+    scan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reid_core.plugins.refusals.installed_version", lambda dist: "0.0.1")
+    assert message_of(scan(), "osnet_x1_0", "backbones") == (
+        "unknown backbone 'osnet_x1_0'; it is known to be provided by reid-plugin-osnet, and "
+        "version 0.0.1, which is installed, does not have it: pip install --upgrade "
+        "reid-plugin-osnet"
+    )
+
+
+def test_a_known_name_qualified_by_another_distribution_is_only_unknown(scan) -> None:
+    assert "known to be provided" not in message_of(scan(), "fake-a/osnet_x1_0", "backbones")
+
+
+def test_metadata_that_cannot_be_read_is_pointed_out_when_a_name_is_unknown(
+    fake_dist, scan
+) -> None:
+    root = fake_dist("fake-a", {"heads": {"part": "a:b"}})
+    next(root.glob("*.dist-info/METADATA")).unlink()
+    text = message_of(scan(), "part")
+    assert f"; it may be in one that cannot be read: {root}/fake_a-1.0.dist-info cannot" in text
+
+
+def test_a_component_for_another_plugin_api_stops_only_the_run_that_names_it(
+    fake_dist, scan
+) -> None:
+    api = "[reid_core.plugin_api]\n2 = a\n"
+    fake_dist("fake-a", f"[reid_core.heads]\npart = a:Part\n{api}", version="3")
+    fake_dist("fake-b", {"heads": {"other": "b:Part"}})
+    index = scan()
+    assert [(r.name, r.status) for r in index.refs] == [("other", "ok"), ("part", "incompatible")]
+    assert message_of(index, "part") == (
+        "head 'part' of fake-a 3 (a:Part) was made for plugin API 2, and this core has plugin API "
+        "1; pip install --upgrade reid-core, or a release of fake-a for this core: pip install "
+        "--upgrade fake-a"
+    )
+
+
+def test_a_plugin_api_that_is_no_number_is_an_error_only_when_it_is_used(fake_dist, scan) -> None:
+    fake_dist("fake-a", "[reid_core.heads]\npart = a:Part\n[reid_core.plugin_api]\nx = a\n")
+    assert [(r.kind, r.name, r.status) for r in scan().refs] == [("heads", "part", "bad-metadata")]
+    assert "made for plugin API 'x'; expected a whole number; report" in message_of(scan(), "part")
+
+
+def test_the_third_distribution_is_found_when_the_second_repeats_the_first(fake_dist, scan) -> None:
+    for dist in ("fake-a", "fake-a", "fake-b"):
+        fake_dist(dist, {"heads": {f"of_{dist[-1]}": "m:Part"}})
+    index = scan()
+    assert index.find("heads", "of_a").status == "ok"
+    assert index.find("heads", "of_b").dist == "fake-b"

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
-import logging
 import sys
 from pathlib import Path
 
 import pytest
 
-from reid_core.plugins.metadata import Entry, installed_version, iter_entries
+from reid_core.plugins.metadata import BrokenDist, Entry, installed_version, read_metadata
 
 
 def entries_of(prefix: str = "fake-") -> list[Entry]:
-    return [entry for entry in iter_entries() if entry.dist.startswith(prefix)]
+    return [entry for entry in read_metadata().entries if entry.dist.startswith(prefix)]
+
+
+def broken() -> list[BrokenDist]:
+    return list(read_metadata().broken)
 
 
 def test_an_entry_point_becomes_an_entry_with_its_distribution(fake_dist) -> None:
@@ -24,6 +27,7 @@ def test_an_entry_point_becomes_an_entry_with_its_distribution(fake_dist) -> Non
             version="2.1",
             editable=False,
             shadowed=False,
+            core=installed_version("reid-core") or "",
         )
     ]
 
@@ -66,14 +70,15 @@ def test_a_damaged_direct_url_is_no_editable_install(fake_dist) -> None:
     assert [entry.editable for entry in entries_of()] == [False]
 
 
-def test_the_second_copy_of_a_distribution_is_shadowed(fake_dist) -> None:
-    fake_dist("fake-plugin", {"heads": {"part": "new:Part"}}, version="2.0")
+def test_the_second_copy_of_a_distribution_is_shadowed_and_names_the_first(fake_dist) -> None:
+    first = fake_dist("fake-plugin", {"heads": {"part": "new:Part"}}, version="2.0")
     fake_dist("Fake_Plugin", {"heads": {"part": "old:Part", "gone": "old:Gone"}}, version="1.0")
     assert [(entry.value, entry.shadowed) for entry in entries_of()] == [
         ("new:Part", False),
         ("old:Part", True),
         ("old:Gone", True),
     ]
+    assert [entry.used_copy for entry in entries_of()] == ["", *[f"2.0 in {first}"] * 2]
 
 
 def test_a_copy_behind_one_that_provides_nothing_is_shadowed_too(fake_dist) -> None:
@@ -88,35 +93,81 @@ def test_two_equal_copies_leave_one_that_counts(fake_dist) -> None:
     assert [entry.shadowed for entry in entries_of()] == [False, True]
 
 
-def test_a_folder_left_over_without_metadata_is_reported_and_harms_nobody(
-    fake_dist, caplog: pytest.LogCaptureFixture
+def test_metadata_in_the_working_folder_beside_an_installed_one_counts_once(
+    fake_dist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = fake_dist("fake-broken", {"heads": {"part": "a:b"}})
-    info = next(broken.glob("*.dist-info"))
+    fake_dist("fake-plugin", {"heads": {"part": "a:Part"}})
+    info = tmp_path / "project" / "fake_plugin.egg-info"
+    info.mkdir(parents=True)
+    (info / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: fake-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[reid_core.heads]\npart = a:Part\n")
+    monkeypatch.chdir(info.parent)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])  # as python -m has it
+    assert [(e.version, e.shadowed) for e in entries_of()] == [("1.0", False), ("1.0", True)]
+
+
+def test_a_folder_that_the_path_has_twice_counts_once(
+    fake_dist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = fake_dist("fake-plugin", {"heads": {"part": "a:Part"}})
+    (tmp_path / "lib64").symlink_to(root)
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "lib64"), str(root), *sys.path])
+    assert [entry.shadowed for entry in entries_of()] == [False]
+
+
+def test_a_distribution_without_metadata_is_reported_and_harms_nobody(fake_dist) -> None:
+    root = fake_dist("fake-broken", {"heads": {"part": "a:b"}})
+    info = next(root.glob("*.dist-info"))
     (info / "METADATA").unlink()
     fake_dist("fake-whole", {"heads": {"part": "a:b"}})
-    with caplog.at_level(logging.WARNING, logger="reid_core"):
-        assert [entry.dist for entry in entries_of("fake-w")] == ["fake-whole"]
-    assert str(info) in caplog.text
-    assert "reinstall it" in caplog.text
+    assert [entry.dist for entry in entries_of("fake-w")] == ["fake-whole"]
+    assert [str(one) for one in broken()] == [
+        f"{info} cannot be read: ValueError: there is no METADATA; delete that folder, or "
+        "reinstall its distribution"
+    ]
 
 
-def test_an_empty_folder_left_over_does_not_hide_the_distribution(
-    fake_dist, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("leftover", ["reid_plugin_x-0.1", "Reid.Plugin.X-0.1"])
+def test_an_empty_folder_left_over_is_reported_and_hides_nothing(fake_dist, leftover: str) -> None:
+    root = fake_dist("reid-plugin-x", {"heads": {"part": "a:b"}}, version="0.2")
+    (root / f"{leftover}.dist-info").mkdir()
+    found = entries_of("reid-plugin-x")
+    assert [(e.version, e.shadowed) for e in found] == [("0.2", False)]
+    place = root / f"{leftover}.dist-info"
+    assert broken() == [BrokenDist(str(place), "holds no METADATA")]
+
+
+def test_an_empty_folder_of_others_is_not_ours_to_report(fake_dist) -> None:
     root = fake_dist("fake-plugin", {"heads": {"part": "a:b"}}, version="0.2")
     (root / "fake_plugin-0.1.dist-info").mkdir()
+    (root / "notes-1.dist-info").mkdir()
     assert [(e.version, e.shadowed) for e in entries_of()] == [("0.2", False)]
+    assert broken() == []
 
 
-def test_entry_points_that_cannot_be_parsed_are_reported_and_harm_nobody(
-    fake_dist, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_entry_points_that_cannot_be_parsed_are_reported_and_harm_nobody(fake_dist) -> None:
     fake_dist("fake-broken", "[reid_core.heads]\nno equals sign\n")
     fake_dist("fake-whole", {"heads": {"part": "a:b"}})
-    with caplog.at_level(logging.WARNING, logger="reid_core"):
-        assert [entry.dist for entry in entries_of()] == ["fake-whole"]
-    assert "fake_broken-1.0.dist-info" in caplog.text
+    assert [entry.dist for entry in entries_of()] == ["fake-whole"]
+    (report,) = broken()
+    assert report.place.endswith("fake_broken-1.0.dist-info")
+    assert "cannot be read" in report.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "api"),
+    [
+        ("", ()),
+        ("1 = fake", ("1",)),
+        ("1 = fake\n1 = fake.other", ("1",)),
+        ("2 = fake\n1 = fake", ("2", "1")),
+        ("two = fake", ("two",)),
+    ],
+)
+def test_a_distribution_may_say_for_which_plugin_api_it_was_made(fake_dist, text, api) -> None:
+    group = f"[reid_core.plugin_api]\n{text}\n" if text else ""
+    fake_dist("fake-plugin", f"[reid_core.heads]\npart = a:b\n{group}")
+    assert {entry.api for entry in entries_of()} == {api}
 
 
 @pytest.mark.parametrize(

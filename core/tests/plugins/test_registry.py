@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import pickle
 import sys
 from functools import partial
 
 import pytest
 
-from reid_core.errors import PluginError
+from reid_core.errors import ConfigError, PluginError
 from reid_core.plugins.index import PluginIndex
 from reid_core.plugins.registry import Registry
 
@@ -109,11 +110,13 @@ def test_a_broken_entry_point_takes_the_name_from_no_local_object(fake_dist, sca
 
 
 def test_an_unknown_name_is_answered_with_local_and_installed_ones(fake_dist, scan) -> None:
-    fake_dist("fake-a", {"losses": {"triplet": "a:b"}})
+    fake_dist("fake-a", {"losses": {"spread": "a:b"}})
     losses = Registry("losses", scan())
     losses.register(len, name="centre")
     text = message_of(losses, "center")
-    assert "unknown loss 'center'; did you mean centre? (installed are centre, triplet)" in text
+    assert (
+        "unknown loss 'center'; did you mean centre? (fake-a: spread; this process: centre)" in text
+    )
 
 
 def test_resolving_imports_nothing_and_getting_imports_once(fake_dist, scan, counter) -> None:
@@ -145,7 +148,7 @@ def test_a_nested_attribute_is_reached(fake_dist, scan, counter) -> None:
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ("import not_there_at_all", "ModuleNotFoundError: No module named 'not_there_at_all'"),
+        ("import fake_broken.inner", "ModuleNotFoundError: No module named 'fake_broken.inner'"),
         ("raise ValueError('bad table')", "ValueError: bad table"),
         ("raise ImportError()", "ImportError()"),
         ("import sys; sys.exit()", "SystemExit()"),
@@ -171,6 +174,39 @@ def test_a_failed_import_names_distribution_entry_point_cause_and_command(
     assert reason in text
     assert text.endswith("pip install --upgrade fake-a")
     assert type(raised.value.__cause__).__name__ in reason
+
+
+def test_a_failed_load_survives_the_way_between_processes(fake_dist, scan) -> None:
+    fake_dist(
+        "fake-a",
+        {"heads": {"part": "fake_broken:Part"}},
+        modules={"fake_broken.py": "raise ValueError('late')"},
+    )
+    with pytest.raises(PluginError) as raised:
+        Registry("heads", scan()).get("part")
+    raised.value.add_note("in a worker")
+    copy = pickle.loads(pickle.dumps(raised.value))
+    assert type(copy) is PluginError
+    assert str(copy) == str(raised.value)
+    assert copy.__notes__ == ["in a worker"]
+
+
+def test_a_constructor_that_fails_is_named_and_its_error_kept(fake_dist, scan) -> None:
+    source = "class Part:\n    def __init__(self, *, size=1):\n        1 / (size - 1)\n"
+    fake_dist("fake-a", {"heads": {"part": "fake_part:Part"}}, modules={"fake_part.py": source})
+    heads = Registry("heads", scan())
+    with pytest.raises(ZeroDivisionError) as raised:
+        heads.build({"name": "part"})
+    assert raised.value.__notes__ == ["raised by head 'part' of fake-a 1.0 (fake_part:Part)"]
+    assert heads.build({"name": "part", "size": 2})
+
+
+def test_a_mistake_that_a_constructor_reports_gets_no_note(fake_dist, scan) -> None:
+    source = "from reid_core.errors import ConfigError\ndef part():\n    raise ConfigError('no')\n"
+    fake_dist("fake-a", {"heads": {"part": "fake_part:part"}}, modules={"fake_part.py": source})
+    with pytest.raises(ConfigError) as raised:
+        Registry("heads", scan()).build({"name": "part"})
+    assert not hasattr(raised.value, "__notes__")
 
 
 def test_a_failed_import_is_not_tried_again(fake_dist, scan, counter) -> None:
@@ -210,7 +246,8 @@ def test_what_an_entry_point_names_must_be_callable(fake_dist, scan, counter) ->
     )
     text = message_of(Registry("heads", scan()), "part")
     assert text == (
-        "head 'part' of fake-a 1.0 (fake_count:not_callable) is a int; expected a class or function"
+        "head 'part' of fake-a 1.0 (fake_count:not_callable) is an object of type int; expected a "
+        "class or function; reinstall or update it: pip install --upgrade fake-a"
     )
 
 

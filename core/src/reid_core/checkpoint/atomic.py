@@ -40,7 +40,12 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 def write_text_atomically(path: Path, text: str) -> None:
     """Write a text file in the same way, as UTF-8."""
-    write_atomically(path, lambda file: file.write(text.encode()))
+    write_bytes_atomically(path, text.encode())
+
+
+def write_bytes_atomically(path: Path, content: bytes) -> None:
+    """Write the bytes of a file in the same way."""
+    write_atomically(path, lambda file: file.write(content))
 
 
 def _umask() -> int:

@@ -24,8 +24,9 @@ _NAME = re.compile(r"step_(\d+)\.pt\Z")
 class CheckpointFolder:
     """The folder ``checkpoints`` of a run.
 
-    A checkpoint is ``step_<steps done>.pt``; ``best.pt`` is the one with the best metric. The
-    one before the newest stays, so that a file damaged by a crash costs one interval, not the run.
+    A checkpoint is ``step_<steps done>.pt``; ``best.pt`` is the one with the best metric, and
+    ``emergency.pt`` the state that a failing hook interrupted. The one before the newest stays, so
+    that a file damaged by a crash costs one interval, not the run.
 
     Args:
         folder: The folder; made when something is saved.
@@ -77,8 +78,18 @@ class CheckpointFolder:
         _write(path, state)
         return path
 
+    def save_emergency(self, state: Mapping[str, object]) -> Path:
+        """Save the state of a run that failed as ``emergency.pt``, which no resume takes by itself.
+
+        Raises:
+            CheckpointError: It cannot be written; other checkpoints are untouched.
+        """
+        path = self.folder / "emergency.pt"
+        _write(path, state)
+        return path
+
     def paths(self) -> list[Path]:
-        """Return the checkpoints, newest first, without ``best.pt``."""
+        """Return the numbered checkpoints, newest first."""
         if not self.folder.is_dir():
             return []
         found = [path for path in self.folder.iterdir() if _NAME.match(path.name)]

@@ -14,6 +14,9 @@ from typing import ParamSpec
 import click
 
 from reid_core.errors import ReidError, UsageError
+from reid_core.plugins.index import disabled_plugins
+from reid_core.plugins.local_files import load_plugin_file
+from reid_core.plugins.switches import ALL
 
 P = ParamSpec("P")
 
@@ -36,6 +39,51 @@ set_option = click.option(
 device_option = click.option(
     "--device", metavar="D", help="auto (default), cpu, cuda, cuda:1, mps."
 )
+plugin_file_option = click.option(
+    "--plugin-file",
+    "plugin_files",
+    metavar="FILE.py",
+    multiple=True,
+    help="Run this Python file first: what it registers can be named by the configuration. "
+    "Repeatable.",
+)
+
+
+def no_plugins_option(command: Callable[P, None]) -> Callable[P, None]:
+    """Add ``--no-plugins``, which holds for the whole of the command.
+
+    A recipe is looked up before there is a config that could say so. The command takes the option
+    as ``no_plugins``.
+    """
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        names = [ALL] if kwargs.get("no_plugins") else []
+        with disabled_plugins(names, source="--no-plugins"):
+            command(*args, **kwargs)
+
+    option = click.option(
+        "--no-plugins",
+        is_flag=True,
+        help="Leave out every distribution but reid-core; the same as plugins.disable=['*'].",
+    )
+    return option(run)
+
+
+def with_no_plugins(overrides: Sequence[str], no_plugins: bool) -> list[str]:
+    """Return the overrides, with the setting that ``--no-plugins`` stands for as the last one."""
+    return [*overrides, *([f"plugins.disable=['{ALL}']"] if no_plugins else [])]
+
+
+def load_plugin_files(names: Sequence[str]) -> None:
+    """Import local code, in the order of the command line.
+
+    Raises:
+        UsageError: A file is missing, or cannot be imported under its name.
+        PluginError: Its code fails.
+    """
+    for name in names:
+        load_plugin_file(name)
 
 
 def refuse_extra_arguments(arguments: Sequence[str]) -> None:

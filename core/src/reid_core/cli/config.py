@@ -6,7 +6,15 @@ import json
 
 import click
 
-from reid_core.cli.common import CONTEXT, reports_errors, set_option
+from reid_core.cli.common import (
+    CONTEXT,
+    load_plugin_files,
+    no_plugins_option,
+    plugin_file_option,
+    reports_errors,
+    set_option,
+    with_no_plugins,
+)
 from reid_core.config import list_recipes, load_config
 from reid_core.config.load import dump_config
 
@@ -20,23 +28,30 @@ def main() -> None:
 @main.command()
 @click.argument("name", metavar="FILE|NAME")
 @set_option
+@no_plugins_option
 @reports_errors
-def show(name: str, overrides: tuple[str, ...]) -> int:
+def show(name: str, overrides: tuple[str, ...], no_plugins: bool) -> int:
     """Print the resolved configuration: everything it extends, all defaults, all overrides."""
-    click.echo(dump_config(load_config(name, overrides)), nl=False)
+    config = load_config(name, with_no_plugins(overrides, no_plugins))
+    click.echo(dump_config(config), nl=False)
     return 0
 
 
 @main.command()
 @click.argument("name", metavar="FILE|NAME")
 @set_option
+@plugin_file_option
+@no_plugins_option
 @reports_errors
-def check(name: str, overrides: tuple[str, ...]) -> int:
+def check(
+    name: str, overrides: tuple[str, ...], plugin_files: tuple[str, ...], no_plugins: bool
+) -> int:
     """List everything that is wrong with a configuration, each with file, line and column.
 
     Imports the components it names, to compare their parameters; reads no data.
     """
-    config = load_config(name, overrides)
+    load_plugin_files(plugin_files)
+    config = load_config(name, with_no_plugins(overrides, no_plugins))
     # Imported here: components need torch, which the other commands do without.
     from reid_core.engine.check import check_config
 

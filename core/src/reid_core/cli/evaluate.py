@@ -8,7 +8,17 @@ from pathlib import Path
 
 import click
 
-from reid_core.cli.common import CONTEXT, config_option, device_option, reports_errors, set_option
+from reid_core.cli.common import (
+    CONTEXT,
+    config_option,
+    device_option,
+    load_plugin_files,
+    no_plugins_option,
+    plugin_file_option,
+    reports_errors,
+    set_option,
+    with_no_plugins,
+)
 from reid_core.config import Config, load_config
 from reid_core.logs import logging_to
 
@@ -24,6 +34,8 @@ from reid_core.logs import logging_to
 @config_option
 @set_option
 @device_option
+@plugin_file_option
+@no_plugins_option
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @click.version_option(package_name="reid-core")
 @reports_errors
@@ -32,6 +44,8 @@ def main(
     config_name: str | None,
     overrides: tuple[str, ...],
     device: str | None,
+    plugin_files: tuple[str, ...],
+    no_plugins: bool,
     as_json: bool,
 ) -> int:
     """Evaluate a trained model on the test sets of its config, or of another one.
@@ -40,13 +54,17 @@ def main(
     reid-eval --checkpoint runs/mine
     reid-eval --checkpoint runs/mine --set 'data.test={name: market1501, root: other}'
     """  # noqa: D301
+    load_plugin_files(plugin_files)
     from reid_core.engine.evaluate import evaluate_model, load_model
+    from reid_core.engine.provenance import require_components_of_weights
     from reid_core.engine.weights_info import WeightsInfo, find_weights
 
     extra = [f"device={device}"] if device else []
     with logging_to():
         path = find_weights(Path(checkpoint))
-        config = _config(path, config_name, [*overrides, *extra])
+        settings = with_no_plugins([*overrides, *extra], no_plugins)
+        config = _config(path, config_name, settings)
+        require_components_of_weights(config, path)
         model = load_model(config, path)
         evaluations = evaluate_model(config, model, WeightsInfo.of(path))
     if as_json:

@@ -13,9 +13,13 @@ from reid_core.cli.common import (
     CONTEXT,
     config_option,
     device_option,
+    load_plugin_files,
+    no_plugins_option,
+    plugin_file_option,
     refuse_extra_arguments,
     reports_errors,
     set_option,
+    with_no_plugins,
 )
 from reid_core.config import Config, load_config
 from reid_core.errors import UsageError
@@ -40,6 +44,9 @@ log = logging.getLogger("reid_core")
     "from a checkpoint file or another run folder.",
 )
 @click.option("--check", is_flag=True, help="Do everything up to the first step, then stop.")
+@plugin_file_option
+@no_plugins_option
+@click.option("--trace-hooks", is_flag=True, help="Log each call of a hook, with its time.")
 @click.option("--eval-only", is_flag=True, help="Evaluate and do not train.")
 @device_option
 @click.option("-o", "--output", metavar="DIR", help="Run folder; a used one is never overwritten.")
@@ -51,6 +58,9 @@ def main(
     overrides: tuple[str, ...],
     resume: str | None,
     check: bool,
+    plugin_files: tuple[str, ...],
+    no_plugins: bool,
+    trace_hooks: bool,
     eval_only: bool,
     device: str | None,
     output: str | None,
@@ -64,12 +74,14 @@ def main(
     reid-train --config my.yaml --output runs/mine --resume
     """  # noqa: D301
     refuse_extra_arguments(click.get_current_context().args)
+    load_plugin_files(plugin_files)
+    overrides = (*with_no_plugins(overrides, no_plugins),)
     config = _config(config_name, overrides, resume, device, output)
     if eval_only:
         return _evaluate(config, resume, verbose)
     if check:
         return _check(config, resume, verbose)
-    return _train(config, resume, verbose)
+    return _train(config, resume, verbose, trace_hooks)
 
 
 def _config(
@@ -106,9 +118,10 @@ def _config_of_run(resume: str | None) -> str:
     return str(saved)
 
 
-def _train(config: Config, resume: str | None, verbose: bool) -> int:
+def _train(config: Config, resume: str | None, verbose: bool, trace_hooks: bool) -> int:
     from reid_core.engine.default_trainer import DefaultTrainer
     from reid_core.engine.outcome import Interrupted
+    from reid_core.engine.provenance import require_components_of_run
     from reid_core.engine.resume import folder_to_resume
     from reid_core.engine.signals import graceful_signals
 
@@ -116,17 +129,22 @@ def _train(config: Config, resume: str | None, verbose: bool) -> int:
     if resume is None:
         folder.require_unused()
     with logging_to(verbose=verbose) as log_file:
+        require_components_of_run(config, resume, folder)
         trainer = DefaultTrainer(config, folder)
         trainer.resume_or_load(resume)
         # Only now: a config that cannot work leaves no folder behind.
         trainer.claim_folder()
         log_file.open(folder.path / "train.log")
+        trace = trainer.hooks.trace() if trace_hooks else None
         try:
             with graceful_signals(trainer):
                 trainer.train()
         except Interrupted as error:
             error.add_note(f"go on with: reid-train --resume {shlex.quote(str(folder.path))}")
             raise
+        finally:
+            for line in trace.summary() if trace else ():
+                log.info("%s", line)
     _print_results(trainer)
     return 0
 
@@ -134,10 +152,13 @@ def _train(config: Config, resume: str | None, verbose: bool) -> int:
 def _check(config: Config, resume: str | None, verbose: bool) -> int:
     from reid_core.engine.default_trainer import DefaultTrainer
     from reid_core.engine.preflight import check_first_batch, check_images
+    from reid_core.engine.provenance import require_components_of_run
     from reid_core.engine.resume import folder_to_resume
 
     with logging_to(verbose=verbose):
-        trainer = DefaultTrainer(config, folder_to_resume(config, resume))
+        folder = folder_to_resume(config, resume)
+        require_components_of_run(config, resume, folder)
+        trainer = DefaultTrainer(config, folder)
         trainer.resume_or_load(resume)
         check_images(trainer)
         check_first_batch(trainer)
@@ -150,10 +171,13 @@ def _check(config: Config, resume: str | None, verbose: bool) -> int:
 
 def _evaluate(config: Config, resume: str | None, verbose: bool) -> int:
     from reid_core.engine.evaluate import evaluate_model, load_model
+    from reid_core.engine.provenance import require_components_of_weights
     from reid_core.engine.weights_info import WeightsInfo
 
     with logging_to(verbose=verbose):
         checkpoint = None if resume is None else _checkpoint_to_evaluate(config, resume)
+        if checkpoint is not None:
+            require_components_of_weights(config, checkpoint)
         model = load_model(config, checkpoint)
         info = WeightsInfo.of(checkpoint) if checkpoint else None
         for evaluation in evaluate_model(config, model, info):

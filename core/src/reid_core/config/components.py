@@ -73,6 +73,8 @@ class HookConfig(Component):
     """A hook; ``id`` keeps two of one name apart, and its state is saved under it."""
 
     id: str | None = None
+    #: What happens when it fails; None is what the hook says of itself.
+    on_error: Literal["raise", "disable"] | None = None
 
     @property
     def key(self) -> str:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reid_core.errors import ConfigError, PluginError, did_you_mean
-from reid_core.plugins.index import ComponentRef, PluginIndex, installed
+from reid_core.plugins.index import ComponentRef, PluginIndex, installed, warn_if_deprecated
+from reid_core.plugins.known import provider_of
+from reid_core.plugins.refusals import how_to_get
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -33,7 +35,9 @@ def find_recipe(name: str, *, relative_to: Path | None = None) -> Path:
     index = installed()
     for package, rest in _splits(name):
         if any(package in (ref.name, ref.qualified) for ref in index.by_kind("recipes")):
-            folder = _folder(index.find("recipes", package))
+            ref = index.find("recipes", package)
+            warn_if_deprecated(ref)
+            folder = _folder(ref)
             for suffix in SUFFIXES:
                 if (folder / f"{rest}{suffix}").is_file():
                     return folder / f"{rest}{suffix}"
@@ -43,12 +47,12 @@ def find_recipe(name: str, *, relative_to: Path | None = None) -> Path:
 def list_recipes(index: PluginIndex | None = None) -> dict[str, Path]:
     """Return the recipes that installed packages ship, by name; imports none of them.
 
-    A broken distribution is left out. Where two ship the same name, both are listed by the
-    spelling that names the distribution too.
+    A broken distribution is left out, and so is a second name. Where two ship the same name, both
+    are listed by the spelling that names the distribution too.
     """
     found: dict[str, Path] = {}
     for ref in (index or installed()).by_kind("recipes"):
-        if not ref.claims_name or ref.needs:
+        if not ref.claims_name or ref.needs or ref.alias_of:
             continue
         prefix = ref.qualified if ref.status == "conflict" else ref.name
         try:
@@ -101,6 +105,11 @@ def _unknown(name: str, candidate: Path, index: PluginIndex) -> str:
     for suffix in SUFFIXES:
         if Path(f"{candidate}{suffix}").is_file():
             return f"unknown recipe {name!r}; did you mean the file {name}{suffix}?"
+    installed_names = {ref.name for ref in index.by_kind("recipes") if ref.claims_name}
+    for package, _ in _splits(name):
+        provider = provider_of("recipes", package)
+        if provider is not None and package.rpartition("/")[2] not in installed_names:
+            return f"unknown recipe {name!r}; {how_to_get(provider)}"
     names = list(list_recipes(index))
     known = f"installed recipes: {', '.join(names)}" if names else "no package ships recipes"
     return (

@@ -25,6 +25,7 @@ from reid_core.config.components import (
     Section,
 )
 from reid_core.config.nodes import Node, Origin
+from reid_core.config.start_method import StartMethod
 from reid_core.errors import ConfigError
 
 #: More workers than this is a typing error, not a wish.
@@ -59,6 +60,8 @@ class DataConfig(Section):
     transforms: list[Component] = Field(default_factory=list)
     #: Worker processes that decode and augment; 0 does it in the training process.
     workers: int = Field(4, ge=0, le=MAX_WORKERS)
+    #: How they are started; None is Python's default, which depends on platform and version.
+    start_method: StartMethod | None = None
     #: A broken image stops the run, or is replaced (train) or left out (test) and listed.
     broken_images: Literal["fail", "skip"] = "fail"
 
@@ -118,10 +121,12 @@ class EvaluateConfig(Section):
 
 
 class PluginsConfig(Section):
-    """Which distributions the run needs."""
+    """Which distributions the run needs, and which it leaves out."""
 
     #: Requirements such as ``reid-plugin-timm>=0.1``, checked before anything is built.
     require: list[str] = Field(default_factory=list)
+    #: Distributions that nothing comes from; ``*`` is all of them but the core's.
+    disable: list[str] = Field(default_factory=list)
 
 
 def _default_hooks() -> list[HookConfig]:

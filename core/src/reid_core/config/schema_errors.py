@@ -10,6 +10,9 @@ from reid_core.config.nodes import Node, Path
 from reid_core.config.problems import ConfigProblem, dotted
 from reid_core.config.shape import keys_at, model_at, suggestions
 
+# Keys whose text names a component.
+_NAMES = ("name", "sampler")
+
 
 def schema_problems(error: ValidationError, root: Node) -> list[ConfigProblem]:
     """Return every problem of a validation error, with its place in the config.
@@ -38,6 +41,8 @@ def _message(details: ErrorDetails, path: Path, root: Node) -> str:
         if model is not None and issubclass(model, Component):
             return f"expected a name, or a mapping with a name and parameters{got}"
         return f"expected a mapping of keys{got}"
+    if kind == "string_type" and path[-1] in _NAMES and _value_at(path, root) is None:
+        return f"expected the name of a component{got}"
     text = details["msg"].removeprefix("Value error, ")
     text = f"{text[:1].lower()}{text[1:]}"
     if kind == "string_type" and not isinstance(_value_at(path, root), dict | list | None):

@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-
-from packaging.requirements import InvalidRequirement, Requirement
 
 from reid_core.config import Config, ConfigProblem
+from reid_core.config.plugin_settings import check_plugin_settings
 from reid_core.config.problems import dotted, raise_problems
 from reid_core.config.shape import keys_at
+from reid_core.config.uses import Use, uses_of
+from reid_core.engine.hook_checks import is_observer
 from reid_core.engine.hook_manager import HookManager
 from reid_core.errors import ConfigError, PluginError, did_you_mean
 from reid_core.plugins.component_ref import ComponentRef, singular
-from reid_core.plugins.metadata import installed_version
-from reid_core.plugins.registries import (
-    BACKBONES,
-    DATASETS,
-    HEADS,
-    HOOKS,
-    LOSSES,
-    MODELS,
-    OPTIMIZERS,
-    PROTOCOLS,
-    SAMPLERS,
-    SCHEDULES,
-    TRANSFORMS,
-)
-from reid_core.plugins.registry import Registry
-
-#: What the trainer offers to each kind; passed where a component's signature names it.
-CONTEXT: dict[str, tuple[str, ...]] = {
-    "backbones": ("image_size",),
-    "heads": ("feature_dim", "num_prefix_tokens", "num_classes"),
-    "losses": ("num_classes", "feature_dim"),
-    "models": ("backbone", "head", "losses", "num_classes", "image_size"),
-    "transforms": ("image_size",),
-    "samplers": ("labels", "camids", "seed"),
-    "schedules": ("total_epochs", "warmup_epochs", "base_lr"),
-    "optimizers": ("params",),
-}
-
-
-@dataclass(frozen=True)
-class _Use:
-    registry: Registry
-    path: tuple[str | int, ...]
-    call: dict[str, object]
+from reid_core.plugins.context import CONTEXT
+from reid_core.plugins.index import disabled_plugins
+from reid_core.plugins.registries import HOOKS, registry_of
 
 
 def check_config(config: Config) -> tuple[ComponentRef, ...]:
@@ -62,13 +31,18 @@ def check_config(config: Config) -> tuple[ComponentRef, ...]:
         PluginError: A component or a required distribution is missing or cannot be loaded.
         ConfigError: Parameters do not fit; all problems are listed.
     """
-    check_requirements(config.plugins.require)
+    with disabled_plugins(config.plugins.disable):
+        return _checked(config)
+
+
+def _checked(config: Config) -> tuple[ComponentRef, ...]:
+    check_plugin_settings(config)
     refs: list[ComponentRef] = []
     faults: list[str] = []
     problems: list[ConfigProblem] = []
-    for use in _uses(config):
+    for use in uses_of(config):
         try:
-            refs.append(use.registry.resolve(str(use.call["name"])))
+            refs.append(registry_of(use.kind).resolve(use.name))
             problems += _parameter_problems(use, config)
         except PluginError as error:
             place = config.origin((*use.path, "name"))
@@ -81,31 +55,6 @@ def check_config(config: Config) -> tuple[ComponentRef, ...]:
     raise_problems(_build_problems(config))
     raise_problems(_hook_problems(config))
     return tuple(dict.fromkeys(refs))
-
-
-def check_requirements(requirements: list[str]) -> None:
-    """Check ``plugins.require`` against what is installed.
-
-    Raises:
-        ConfigError: An entry is no requirement.
-        PluginError: A distribution is missing or of another version.
-    """
-    faults = []
-    for text in requirements:
-        try:
-            requirement = Requirement(text)
-        except InvalidRequirement as error:
-            raise ConfigError(
-                f"plugins.require: {text!r} is no requirement such as 'reid-plugin-timm>=0.1'"
-            ) from error
-        found = installed_version(requirement.name)
-        if found is None or not requirement.specifier.contains(found, prereleases=True):
-            faults.append(
-                f"plugins.require: {text} is not met (installed: {found or 'nothing'}); "
-                f"pip install '{text}'"
-            )
-    if faults:
-        raise PluginError("\n".join(faults))
 
 
 def build_hooks(config: Config) -> list[tuple[str, object]]:
@@ -123,10 +72,10 @@ def _build_problems(config: Config) -> list[ConfigProblem]:
         "base_lr": train.optimizer.lr,
         "image_size": config.data.image_size,
     }
-    for use in _uses(config):
-        if use.registry in (SCHEDULES, TRANSFORMS, HOOKS):
+    for use in uses_of(config):
+        if use.kind in ("schedules", "transforms", "hooks"):
             try:
-                use.registry.build(use.call, **context)
+                registry_of(use.kind).build(use.call, **context)
             except ConfigError as error:
                 problems.append(_problem(config, use.path, str(error)))
     return problems
@@ -135,21 +84,35 @@ def _build_problems(config: Config) -> list[ConfigProblem]:
 def _hook_problems(config: Config) -> list[ConfigProblem]:
     manager = HookManager()
     manager.extend(build_hooks(config))
-    found = manager.validate_config(config)
+    found = [*_wrong_on_error(config, manager), *manager.validate_config(config)]
     return [p if p.origin else _problem(config, _parts(p.path), p.message) for p in found]
 
 
-def _parameter_problems(use: _Use, config: Config) -> list[ConfigProblem]:
+def _wrong_on_error(config: Config, manager: HookManager) -> Iterator[ConfigProblem]:
+    hooks = dict(manager.items())
+    for group, listed in (("hooks", config.hooks), ("default_hooks", config.default_hooks)):
+        for position, hook in enumerate(listed):
+            if hook.on_error == "disable" and not is_observer(hooks[hook.key]):
+                yield _problem(
+                    config,
+                    (group, position, "on_error"),
+                    f"hook {hook.name} cannot be switched off when it fails: the run may depend on "
+                    "it (its class does not say observer = True); remove on_error",
+                )
+
+
+def _parameter_problems(use: Use, config: Config) -> list[ConfigProblem]:
     parameters = {key: value for key, value in use.call.items() if key != "name"}
-    context = dict.fromkeys(CONTEXT.get(use.registry.kind, ()))
-    call = use.registry.bind(str(use.call["name"]), parameters, context)
-    what = f"{singular(use.registry.kind)} {use.call['name']}"
+    context = dict.fromkeys(CONTEXT.get(use.kind, ()))
+    call = registry_of(use.kind).bind(use.name, parameters, context)
+    what = f"{singular(use.kind)} {use.name}"
     problems = []
     for problem in call.problems:
         is_written = problem.parameter in parameters
         path = (*use.path, problem.parameter) if is_written else use.path
         # The schema's own keys stand beside the component's: a typo may mean one of those.
-        hint = did_you_mean(problem.parameter, keys_at(use.path)) if is_written else ""
+        near = [key for key in keys_at(use.path) if key != problem.parameter]
+        hint = did_you_mean(problem.parameter, near) if is_written else ""
         message = problem.message if "did you mean" in problem.message else problem.message + hint
         problems.append(_problem(config, path, f"{what}: {message}"))
     return problems
@@ -161,32 +124,3 @@ def _parts(path: str) -> tuple[str | int, ...]:
 
 def _problem(config: Config, path: tuple[str | int, ...], message: str) -> ConfigProblem:
     return ConfigProblem(dotted(path), message, config.origin(path))
-
-
-def _uses(config: Config) -> Iterator[_Use]:
-    model, data, train = config.model, config.data, config.train
-    yield _Use(MODELS, ("model",), model.as_call())
-    if model.backbone:
-        yield _Use(BACKBONES, ("model", "backbone"), model.backbone.as_call())
-    if model.head:
-        yield _Use(HEADS, ("model", "head"), model.head.as_call())
-    for i, loss in enumerate(model.losses):
-        yield _Use(LOSSES, ("model", "losses", i), loss.as_call())
-    for i, dataset in enumerate(data.train):
-        yield _Use(DATASETS, ("data", "train", i), dataset.as_call())
-    for i, dataset in enumerate(data.test or []):
-        yield _Use(DATASETS, ("data", "test", i), dataset.as_call())
-    yield _Use(SAMPLERS, ("data", "batch"), data.batch.as_call())
-    for i, transform in enumerate(data.transforms):
-        yield _Use(TRANSFORMS, ("data", "transforms", i), transform.as_call())
-    optimizer = {
-        "lr": train.optimizer.lr,
-        "weight_decay": train.optimizer.weight_decay,
-        **train.optimizer.as_call(),
-    }
-    yield _Use(OPTIMIZERS, ("train", "optimizer"), optimizer)
-    yield _Use(SCHEDULES, ("train", "schedule"), train.schedule.as_call())
-    yield _Use(PROTOCOLS, ("evaluate", "protocol"), config.evaluate.protocol.as_call())
-    for group, hooks in (("hooks", config.hooks), ("default_hooks", config.default_hooks)):
-        for i, hook in enumerate(hooks):
-            yield _Use(HOOKS, (group, i), hook.as_call())

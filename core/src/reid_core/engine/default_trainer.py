@@ -29,6 +29,7 @@ from reid_core.engine.simple_trainer import EpochLoader, SimpleTrainer
 from reid_core.engine.status_file import StatusFile
 from reid_core.models.build import build_model
 from reid_core.optim import LearningRate, build_optimizer
+from reid_core.plugins.index import disabled_plugins
 
 log = logging.getLogger("reid_core")
 
@@ -56,6 +57,10 @@ class DefaultTrainer(SimpleTrainer):
     """
 
     def __init__(self, config: Config, folder: RunFolder | None = None) -> None:
+        with disabled_plugins(config.plugins.disable):
+            self._build(config, folder)
+
+    def _build(self, config: Config, folder: RunFolder | None) -> None:
         self.config = config
         self.components = check_config(config)
         self.folder = folder or RunFolder.for_config(config)
@@ -82,6 +87,7 @@ class DefaultTrainer(SimpleTrainer):
         self.hooks.add(self.meter, id="meter")
         self.hooks.add(StatusFile(), id="status")
         self.hooks.extend(self.build_hooks())
+        self.hooks.stop_for([h.key for h in config.all_hooks if h.on_error == "raise"])
         self.hooks.bind(self)
 
     # The parts; override one to change it.
@@ -239,7 +245,7 @@ class DefaultTrainer(SimpleTrainer):
 
     def state_dict(self) -> dict[str, object]:
         """Return everything a resumed run needs, as tensors and plain types."""
-        per_epoch = len(self.data_loader)
+        per_epoch, step = len(self.data_loader), self.steps_done
         has_own = self.eval_model is not self.model
         return {
             "model": self.model.state_dict(),
@@ -247,9 +253,9 @@ class DefaultTrainer(SimpleTrainer):
             "optimizer": self.optimizer.state_dict(),
             # For people who open the file: the rate is a function of the step.
             "schedule": {"lr": [group["lr"] for group in self.optimizer.param_groups]},
-            "step": self.iter,
-            "epoch": self.iter // per_epoch,
-            "sampler": {"epoch": self.iter // per_epoch, "batch": self.iter % per_epoch},
+            "step": step,
+            "epoch": step // per_epoch,
+            "sampler": {"epoch": step // per_epoch, "batch": step % per_epoch},
             "iters_per_epoch": per_epoch,
             "results": self.results.to_plain(),
             "hooks": self.hooks.state_dict(),

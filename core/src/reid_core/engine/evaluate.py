@@ -20,6 +20,7 @@ from reid_core.engine.results import Evaluation
 from reid_core.engine.weights_info import WeightsInfo
 from reid_core.errors import CheckpointError
 from reid_core.models.build import TRAINING_ONLY_KEYS, build_model
+from reid_core.plugins.index import disabled_plugins
 
 log = logging.getLogger("reid_core")
 
@@ -62,6 +63,11 @@ def load_model(config: Config, weights: Path | None) -> ReidModel:
     Raises:
         CheckpointError: A key that is no classifier is missing, unexpected, or of another shape.
     """
+    with disabled_plugins(config.plugins.disable):
+        return _load_model(config, weights)
+
+
+def _load_model(config: Config, weights: Path | None) -> ReidModel:
     check_config(config)
     seed_everything(config.seed)
     if weights is None:
@@ -95,9 +101,13 @@ def evaluate_model(
     Returns:
         One record a test set.
     """
+    with disabled_plugins(config.plugins.disable):
+        return _evaluate_model(config, model, info or WeightsInfo(Path()))
+
+
+def _evaluate_model(config: Config, model: ReidModel, info: WeightsInfo) -> list[Evaluation]:
     sources = Sources(train=[], test=config.data.test_sets)
     device = pick_device(config.device)
-    info = info or WeightsInfo(Path())
     return [
         Evaluation.of(
             evaluator.name,

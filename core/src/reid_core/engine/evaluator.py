@@ -130,6 +130,7 @@ class Evaluator:
             normalize=Normalize(data.mean, data.std),
             device=self._device,
             workers=usable_workers(data.workers),
+            start_method=data.start_method,
         )
         for batch in loader:
             broken = batch.index[~batch.columns["is_valid"]]

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 
 from torch import Tensor
 
 from reid_core.engine.hook_base import HookBase
-from reid_core.errors import PluginError, did_you_mean
-from reid_core.hookspecs import PROJECT, HookSpecs
+from reid_core.engine.hook_blame import origin_of
+from reid_core.engine.implementations import HOOK_NAMES, Implementation, implementations
+from reid_core.errors import PluginError, did_you_mean, nearest
+from reid_core.hookspecs import HookSpecs
 
-HOOK_NAMES = tuple(name for name in vars(HookSpecs) if not name.startswith("_"))
+log = logging.getLogger("reid_core")
+
 #: Hooks that are called one by one, so that all of them run; a wrapper has nothing to surround.
 RUN_ALL = ("on_exception", "after_train")
+#: Hooks whose answer the run acts on: an observer, which may be switched off, gives none.
+DECIDING = ("validate_config", "run_step", "should_stop")
 #: What torch loads without executing code, besides tensors and containers.
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+def is_observer(hook: object) -> bool:
+    """Say whether a hook declares that a run does not depend on it, by ``observer = True``."""
+    return getattr(hook, "observer", False) is True
 
 
 def check_hook(hook: object) -> None:
@@ -31,22 +42,49 @@ def check_hook(hook: object) -> None:
     if inspect.isclass(hook):
         name = hook.__name__
         raise PluginError(f"hook {name} is a class; register an instance: {name}()")
-    owner = f"hook {type(hook).__name__} of {type(hook).__module__}"
-    implementations = list(_implementations(hook))
-    for name, method, options in implementations:
-        _check_method(owner, str(options.get("specname") or name), method, options)
-    marked = {name for name, _, _ in implementations}
-    by_name = HookBase.SEED_METHODS if isinstance(hook, HookBase) else ()
-    for name in HOOK_NAMES:
-        if name not in marked and name not in by_name and callable(getattr(hook, name, None)):
-            raise PluginError(
-                f"{owner}: its method {name} has the name of a hook but is not marked, so it would "
-                "never be called; put @hookimpl above it, or rename it"
-            )
-    if not implementations and not isinstance(hook, HookBase):
+    check_hook_class(type(hook))
+
+
+def check_hook_class(kind: type) -> None:
+    """Refuse a class whose instances do not fit the hooks; nothing is built.
+
+    Args:
+        kind: The class.
+
+    Raises:
+        PluginError: As of :func:`check_hook`.
+    """
+    owner = f"hook {kind.__name__} ({origin_of(kind)})"
+    found = list(implementations(kind))
+    for implementation in found:
+        _check_method(owner, implementation)
+    if is_observer(kind):
+        _check_observer(owner, found)
+    _check_unmarked(owner, kind, {implementation.method for implementation in found})
+    if not found:
+        _say_that_nothing_is_implemented(owner, kind)
+
+
+def check_steps(hooks: Iterable[tuple[str, object]], default: str) -> None:
+    """Refuse two hooks that both do the step: the second would silently never run.
+
+    Args:
+        hooks: All hooks, as (id, hook).
+        default: Id of the hook that does the step when no other does.
+
+    Raises:
+        PluginError: There are two.
+    """
+    doing = [
+        id_
+        for id_, hook in hooks
+        if id_ != default
+        and any(i.hook == "run_step" and not i.is_wrapper for i in implementations(hook))
+    ]
+    if len(doing) > 1:
         raise PluginError(
-            f"{owner} implements no hook; mark its methods with @hookimpl, or derive it from "
-            "HookBase"
+            f"hooks {' and '.join(map(repr, doing))} both replace run_step, and only the first "
+            "would act; leave one out, or make it a wrapper: @hookimpl(wrapper=True)"
         )
 
 
@@ -75,34 +113,70 @@ def require_plain(value: object, what: str) -> None:
         )
 
 
-def _implementations(hook: object) -> Iterator[tuple[str, object, Mapping[str, object]]]:
-    for name in dir(type(hook)):
-        method = inspect.getattr_static(type(hook), name)
-        options = getattr(method, f"{PROJECT}_impl", None)
-        if options is not None:
-            yield name, method, options
-
-
-def _check_method(owner: str, target: str, method: object, options: Mapping[str, object]) -> None:
+def _check_method(owner: str, implementation: Implementation) -> None:
+    target = implementation.hook
     if target not in HOOK_NAMES:
         raise PluginError(
             f"{owner}: there is no hook {target!r}{did_you_mean(target, HOOK_NAMES)} "
             f"(known: {', '.join(HOOK_NAMES)})"
         )
-    if target in RUN_ALL and (options.get("wrapper") or options.get("hookwrapper")):
+    if target in RUN_ALL and implementation.is_wrapper:
         raise PluginError(
             f"{owner}: {target} cannot be wrapped: its implementations are called one by one, so "
             "that each of them runs"
         )
     allowed = list(inspect.signature(getattr(HookSpecs, target)).parameters)[1:]
-    assert callable(method)
-    for argument in list(inspect.signature(method).parameters.values())[1:]:
-        if argument.name not in allowed:
+    for argument in implementation.arguments():
+        _check_argument(f"{owner}: {target}", argument, allowed)
+
+
+def _check_argument(method: str, argument: inspect.Parameter, allowed: Sequence[str]) -> None:
+    if argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD, argument.KEYWORD_ONLY):
+        raise PluginError(
+            f"{method} has the argument {str(argument)!r}, which would never be filled; name "
+            f"those that it needs, without a star: {', '.join(allowed)}"
+        )
+    if argument.name not in allowed:
+        raise PluginError(
+            f"{method} has no argument {argument.name!r}{did_you_mean(argument.name, allowed)} "
+            f"(it has {', '.join(allowed)})"
+        )
+    if argument.default is not argument.empty:
+        raise PluginError(
+            f"{method}: the argument {argument.name!r} has a default; remove it, a hook is always "
+            "called with every argument it asks for"
+        )
+
+
+def _check_observer(owner: str, found: Iterable[Implementation]) -> None:
+    for implementation in found:
+        if implementation.hook in DECIDING or implementation.is_wrapper:
+            what = "wraps" if implementation.is_wrapper else "implements"
             raise PluginError(
-                f"{owner}: {target} has no argument {argument.name!r}; it has {', '.join(allowed)}"
+                f"{owner} says that it is an observer and {what} {implementation.hook}, on which "
+                "the run depends; remove observer = True, or that method"
             )
-        if argument.default is not argument.empty:
+
+
+def _check_unmarked(owner: str, kind: type, marked: set[str]) -> None:
+    by_name = HookBase.SEED_METHODS if issubclass(kind, HookBase) else ()
+    for name in HOOK_NAMES:
+        if name not in marked and name not in by_name and callable(getattr(kind, name, None)):
             raise PluginError(
-                f"{owner}: argument {argument.name!r} of {target} has a default; remove it, "
-                "a hook is always called with every argument it asks for"
+                f"{owner}: its method {name} has the name of a hook but is not marked, so it would "
+                "never be called; put @hookimpl above it, or rename it"
             )
+
+
+def _say_that_nothing_is_implemented(owner: str, kind: type) -> None:
+    methods = [n for n in dir(kind) if not n.startswith("_") and n not in dir(HookBase)]
+    methods = [n for n in methods if callable(getattr(kind, n))]
+    near = [f"{n}: did you mean {hook}?" for n in methods if (hook := nearest(n, HOOK_NAMES))]
+    has = f"; its methods are {', '.join(methods)}" if methods else ""
+    hint = f" ({'; '.join(near)})" if near else ""
+    if not issubclass(kind, HookBase):
+        raise PluginError(
+            f"{owner} implements no hook{has}{hint}; mark its methods with @hookimpl, or derive it "
+            "from HookBase"
+        )
+    log.warning("%s overrides no method of HookBase, so it does nothing%s%s", owner, has, hint)

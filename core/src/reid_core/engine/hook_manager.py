@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 import pluggy
 
 from reid_core.engine.hook_base import HookBase
-from reid_core.engine.hook_checks import check_hook, require_plain
+from reid_core.engine.hook_blame import Culprit, find_culprit
+from reid_core.engine.hook_checks import check_hook, check_steps, require_plain
+from reid_core.engine.hook_layers import Layer, StandIn, surrounded
+from reid_core.engine.hook_trace import HookTrace
+from reid_core.engine.implementations import PLAIN, is_overridden
+from reid_core.engine.observers import ObserverGuard
+from reid_core.engine.random_watch import WATCHED_STEPS, RandomWatch
 from reid_core.errors import PluginError
 from reid_core.hookspecs import PROJECT, HookSpecs
 
@@ -24,6 +30,9 @@ if TYPE_CHECKING:
     from reid_core.engine.trainer_base import TrainerBase
 
 log = logging.getLogger("reid_core")
+
+#: Id of the hook that does the step when no other one does.
+DEFAULT_STEP = "default_step"
 
 
 @runtime_checkable
@@ -46,35 +55,29 @@ class _Registered:
 
 
 class _Pluggy(pluggy.PluginManager):
-    """Also takes the overridden methods of a :class:`HookBase` as implementations."""
+    """Also takes the overridden methods of a :class:`HookBase`, and what stands in for a hook."""
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
+        if isinstance(plugin, StandIn):
+            return plugin.implementation_options.get(name)
         options = super().parse_hookimpl_opts(plugin, name)
-        if options is not None or not isinstance(plugin, HookBase):
-            return options
-        if name not in HookBase.SEED_METHODS:
-            return None
-        if getattr(type(plugin), name) is getattr(HookBase, name):
-            return None  # not overridden
-        return pluggy.HookimplOpts(
-            wrapper=False,
-            hookwrapper=False,
-            optionalhook=False,
-            tryfirst=False,
-            trylast=False,
-            specname=None,
-        )
+        return PLAIN if options is None and is_overridden(type(plugin), name) else options
 
 
 class HookManager:
     """Holds the hooks of one trainer and calls them in the order they were added.
 
     Each hook has a unique id, under which its state is saved. ``tryfirst`` hooks go before that
-    order, ``trylast`` hooks after it, wrappers around all.
+    order, ``trylast`` hooks after it, wrappers around all. A hook that calls itself an observer is
+    switched off when it fails; any other one that fails ends the run.
     """
 
     def __init__(self) -> None:
         self._hooks: list[_Registered] = []
+        self._guard = ObserverGuard()
+        self._watch = RandomWatch()
+        self._steps_to_watch = 0
+        self._trace: HookTrace | None = None
         self._manager = self._new_manager()
         self._trainer: weakref.ref[TrainerBase] | None = None
         # State of hooks that are registered only after it was loaded.
@@ -102,6 +105,7 @@ class HookManager:
                 raise PluginError(f"hook id {wanted!r} is used twice; give one of them another id")
             check_hook(hook)
             known.append(_Registered(wanted or _free_id(type(hook).__name__, taken), hook))
+        check_steps([(entry.id, entry.hook) for entry in known], DEFAULT_STEP)
         self._manager = self._register(known)
         added = known[len(self._hooks) :]
         self._hooks = known
@@ -131,6 +135,38 @@ class HookManager:
             if isinstance(entry.hook, HookBase):
                 entry.hook.trainer = weakref.proxy(trainer)
 
+    def stop_for(self, ids: Collection[str]) -> None:
+        """Let these hooks end the run when they fail, although they call themselves observers."""
+        self._guard = ObserverGuard(ids)
+        self._manager = self._register(self._hooks)
+
+    def watch_random_state(self) -> None:
+        """Find out during the next steps whether a hook moves the global random state.
+
+        See :class:`RandomWatch`; it ends by itself.
+        """
+        # The count goes down before each step: one more, so that the last one is watched whole.
+        self._steps_to_watch = WATCHED_STEPS + 1
+        self._manager = self._register(self._hooks)
+
+    def trace(self) -> HookTrace:
+        """Log every call from now on, with its time; the sums are in what is returned."""
+        self._trace = HookTrace(self._current_step)
+        self._manager = self._register(self._hooks)
+        return self._trace
+
+    def _current_step(self) -> int:
+        trainer = self._trainer() if self._trainer is not None else None
+        return 0 if trainer is None else trainer.iter
+
+    def culprit(self, error: BaseException) -> Culprit | None:
+        """Return the hook that an exception came out of, or None where it was no hook.
+
+        The default step is none: what fails in there is the training itself.
+        """
+        found = find_culprit(error, self.items())
+        return None if found is None or found.id == DEFAULT_STEP else found
+
     def items(self) -> list[tuple[str, object]]:
         """Return (id, hook) in call order."""
         return [(entry.id, entry.hook) for entry in self._hooks]
@@ -143,7 +179,8 @@ class HookManager:
         """
         states: dict[str, object] = {}
         for id_, hook in self.items():
-            if isinstance(hook, Stateful):
+            # What a hook that was switched off would say of itself is worth nothing.
+            if isinstance(hook, Stateful) and id_ not in self._guard.off:
                 states[id_] = hook.state_dict()
                 require_plain(states[id_], f"the state of hook {id_!r}")
         return states
@@ -188,12 +225,18 @@ class HookManager:
 
     def before_step(self, trainer: TrainerBase, step: int, batch: Batch) -> None:
         """Call ``before_step``."""
+        if self._steps_to_watch:
+            self._count_watched_step()
         self._manager.hook.before_step(trainer=trainer, step=step, batch=batch)
 
     def run_step(self, trainer: TrainerBase, step: int, batch: Batch) -> StepResult:
         """Call ``run_step``; the first hook that returns something has done the step."""
         result = self._manager.hook.run_step(trainer=trainer, step=step, batch=batch)
         return cast("StepResult", result)
+
+    def after_backward(self, trainer: TrainerBase, step: int) -> None:
+        """Call ``after_backward``."""
+        self._manager.hook.after_backward(trainer=trainer, step=step)
 
     def after_step(self, trainer: TrainerBase, step: int, result: StepResult) -> None:
         """Call ``after_step``."""
@@ -247,13 +290,27 @@ class HookManager:
 
     def _register(self, hooks: Sequence[_Registered]) -> _Pluggy:
         manager = self._new_manager()
+        layers = self._layers()
         # pluggy calls the last registered first.
         for entry in reversed(hooks):
             try:
-                manager.register(entry.hook, name=entry.id)
+                manager.register(surrounded(entry.id, entry.hook, layers), name=entry.id)
             except (pluggy.PluginValidationError, ValueError) as error:
                 raise PluginError(f"hook {entry.id!r}: {error}") from error
         return manager
+
+    def _layers(self) -> list[Layer]:
+        # The guard is outside the watch: an observer that moves the random state is switched off.
+        layers: list[Layer] = [self._watch] if self._steps_to_watch else []
+        layers.append(self._guard)
+        if self._trace is not None:
+            layers.append(self._trace)
+        return layers
+
+    def _count_watched_step(self) -> None:
+        self._steps_to_watch -= 1
+        if self._steps_to_watch == 0:
+            self._manager = self._register(self._hooks)
 
     @staticmethod
     def _new_manager() -> _Pluggy:

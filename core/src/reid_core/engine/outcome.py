@@ -38,6 +38,10 @@ class Interrupted(ReidError):  # noqa: N818 — an order to leave, not an error
         self.signum = signum
         super().__init__(f"interrupted by {signal.Signals(signum).name}")
 
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[int], dict[str, object]]:
+        # By itself an exception is built anew from its message.
+        return type(self), (self.signum,), self.__dict__
+
     @property
     def status_code(self) -> int:
         """Exit code by the shell's convention: 130 for SIGINT, 143 for SIGTERM."""

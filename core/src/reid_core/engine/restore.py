@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from reid_core.checkpoint.weights import load_into
 from reid_core.config import Config
+from reid_core.engine.provenance import require_components, used_components
 from reid_core.errors import CheckpointError
 from reid_core.plugins.index import ComponentRef
 
@@ -66,7 +67,12 @@ def _load_optimizer(trainer: DefaultTrainer, state: dict[str, object]) -> None:
 def report_differences(
     state: Mapping[str, object], config: Config, components: Sequence[ComponentRef]
 ) -> None:
-    """Warn of every setting and version that differs from the checkpoint's."""
+    """Warn of every setting and version that differs from the checkpoint's.
+
+    Raises:
+        PluginError: A component's name means another distribution's now.
+    """
+    require_components(config, used_components(state["components"]))
     for path, now, then in differences(cast("dict[str, object]", state["config"]), config):
         if path not in ("output", "description"):
             log.warning("resume: %s is %r now, was %r in the checkpoint", path, now, then)

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import torch
 
-from reid_core.checkpoint.atomic import write_text_atomically
+from reid_core.checkpoint.atomic import write_bytes_atomically, write_text_atomically
 from reid_core.checkpoint.folder import CheckpointFolder
 from reid_core.config import Config
 from reid_core.config.load import dump_config
 from reid_core.errors import UsageError
 from reid_core.plugins.index import ComponentRef
-from reid_core.plugins.metadata import installed_version
+from reid_core.plugins.local_files import plugin_files
+from reid_core.plugins.metadata import PLUGIN_API, installed_version
 
 #: Files that show that a folder holds a run.
 _MARKS = ("config.yaml", "checkpoints", "metrics.jsonl")
@@ -96,6 +97,14 @@ class RunFolder:
         write_text_atomically(self.path / "config.yaml", dump_config(config))
         self._write_json("components.json", [asdict(ref) for ref in components])
         self._write_json("env.json", environment(components))
+        self._keep_plugin_files()
+
+    def _keep_plugin_files(self) -> None:
+        """Copy local code: the run cannot be understood, or resumed, without it."""
+        for file in plugin_files():
+            target = self.path / "plugins" / file.path.name
+            # Not from the disk, where it may have been edited since it was imported.
+            write_bytes_atomically(target, file.content)
 
     def write_status(self, state: str, **facts: object) -> None:
         """Write ``status.json``: how the run stands, for scripts and for other processes."""
@@ -141,5 +150,7 @@ def environment(components: Sequence[ComponentRef]) -> dict[str, object]:
         "cores": os.cpu_count(),
         "torch_threads": torch.get_num_threads(),
         "command": sys.argv,
+        "plugin_api": PLUGIN_API,
+        "plugin_files": [{"path": str(f.path), "sha256": f.sha256} for f in plugin_files()],
         **{dist: version for dist, version in versions.items() if version},
     }

@@ -100,6 +100,7 @@ class SimpleTrainer(TrainerBase):
         # Gradients set to None cost no memory traffic; nothing here keeps views of them.
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
+        self.hooks.after_backward(trainer=self, step=self.iter)
         self.optimizer.step()
         return StepResult(
             loss=loss.detach(),

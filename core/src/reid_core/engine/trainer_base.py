@@ -9,7 +9,8 @@ import torch
 
 from reid_core.contracts import Batch
 from reid_core.engine.event_storage import EventStorage
-from reid_core.engine.hook_manager import HookManager
+from reid_core.engine.hook_blame import note_culprit
+from reid_core.engine.hook_manager import DEFAULT_STEP, HookManager
 from reid_core.engine.outcome import Interrupted, Outcome
 from reid_core.engine.step_result import StepResult
 from reid_core.errors import TrainingError
@@ -27,7 +28,7 @@ class TrainerBase:
         for each epoch:
             before_epoch
             for each batch:
-                before_step, run_step, after_step
+                before_step, run_step (in it after_backward), after_step
                 should_stop     # after the last step of an epoch: behind after_epoch
             after_epoch
         on_exception        # only if something was raised
@@ -54,8 +55,9 @@ class TrainerBase:
         self.max_iter = 0
         self.storage = EventStorage(0)
         self.hooks = HookManager()
-        self.hooks.add(_DefaultStep(), id="default_step")
+        self.hooks.add(_DefaultStep(), id=DEFAULT_STEP)
         self._interrupt: int | None = None
+        self._is_step_done = False
         self._running_epoch: int | None = None
 
     @property
@@ -67,6 +69,14 @@ class TrainerBase:
         if self._running_epoch is not None:
             return self._running_epoch
         return self.iter // self._epoch_length()
+
+    @property
+    def steps_done(self) -> int:
+        """Number of steps whose update is in the weights.
+
+        Between two steps it is ``iter``; in ``after_step`` it is one more.
+        """
+        return self.iter + 1 if self._is_step_done else self.iter
 
     @property
     def max_epoch(self) -> int:
@@ -101,12 +111,15 @@ class TrainerBase:
         self.iter = self.start_iter = start_iter
         self.max_iter = max_iter
         self._interrupt = self._running_epoch = None
+        self._is_step_done = False
+        self.hooks.watch_random_state()
         with EventStorage(start_iter) as self.storage:
             try:
                 reason = self._loop()
             except BaseException as error:
                 # For the log file; whoever catches it shows it to the person.
                 log.debug("training ended by an exception", exc_info=error)
+                self._name_culprit(error)
                 self._wind_up(_outcome_of(error))
                 raise
             outcome = Outcome("stopped", reason) if reason else Outcome("completed")
@@ -136,8 +149,9 @@ class TrainerBase:
             self.storage.iter = step
             self.hooks.before_step(trainer=self, step=step, batch=batch)
             result = self.hooks.run_step(trainer=self, step=step, batch=batch)
+            self._is_step_done = True
             self.hooks.after_step(trainer=self, step=step, result=result)
-            self.iter += 1
+            self.iter, self._is_step_done = step + 1, False
             # At the end of an epoch a stop waits for after_epoch: a resumed run begins with the
             # next epoch and would never call it.
             if self.iter == end:
@@ -150,6 +164,11 @@ class TrainerBase:
         self.hooks.after_epoch(trainer=self, epoch=epoch)
         self.check_interrupt()
         return self.hooks.should_stop(trainer=self, step=self.iter - 1)
+
+    def _name_culprit(self, error: BaseException) -> None:
+        culprit = None if isinstance(error, Interrupted) else self.hooks.culprit(error)
+        if culprit is not None:
+            note_culprit(error, culprit)
 
     def _wind_up(self, outcome: Outcome) -> None:
         """Tell the hooks how it ended; an error of theirs never replaces the run's own."""

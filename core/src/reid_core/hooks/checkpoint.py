@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import torch
+
 from reid_core.checkpoint.artifact import write_weights
 from reid_core.checkpoint.folder import CheckpointFolder
-from reid_core.errors import ConfigError
+from reid_core.engine.outcome import Interrupted
+from reid_core.errors import ConfigError, TrainingError
 from reid_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -22,7 +26,12 @@ class Checkpoint:
 
     It comes before the evaluation, so that a crash in there loses nothing; after the evaluation the
     checkpoint is written again with the new metrics and, when they are the best so far, as
-    ``best.pt``. After a failure nothing is saved: the state may be what failed.
+    ``best.pt``.
+
+    When training itself fails nothing is saved: the state may be what failed. When another hook
+    fails the state is saved as ``emergency.pt``. It is whole, but hooks that were still to come
+    have not seen the step, so a run that goes on from it is not exactly the one that never failed:
+    a resume takes it only when it is named.
 
     Args:
         every: Epochs between two checkpoints, at least 1.
@@ -72,6 +81,24 @@ class Checkpoint:
             self._save(trainer)
 
     @hookimpl
+    def on_exception(self, trainer: DefaultTrainer, exception: BaseException) -> None:
+        """Save where a run stands that another hook has ended."""
+        if isinstance(exception, Interrupted | KeyboardInterrupt | TrainingError):
+            return
+        culprit = trainer.hooks.culprit(exception)
+        # Inside of a step, weights may be half updated.
+        if culprit is None or culprit.hook == "run_step":
+            return
+        is_own = dict(trainer.hooks.items())[culprit.id] is self
+        if is_own or trainer.steps_done in (0, self._saved_step) or not _is_finite(trainer):
+            return
+        path = self._folder(trainer).save_emergency(trainer.state_dict())
+        exception.add_note(
+            f"the state after step {trainer.steps_done} is saved; once the hook is mended, or left "
+            f"out, go on with: reid-train --resume {shlex.quote(str(path))}"
+        )
+
+    @hookimpl
     def after_train(self, trainer: DefaultTrainer, outcome: Outcome) -> None:
         """Save where a stopped or interrupted run stands."""
         if outcome.status == "failed" or self._saved_step == trainer.iter:
@@ -89,6 +116,11 @@ class Checkpoint:
 
     def _folder(self, trainer: DefaultTrainer) -> CheckpointFolder:
         return CheckpointFolder(trainer.folder.path / "checkpoints", keep=self._keep)
+
+
+def _is_finite(trainer: DefaultTrainer) -> bool:
+    tensors = [t for t in trainer.model.state_dict().values() if t.is_floating_point()]
+    return all(bool(torch.isfinite(tensor).all()) for tensor in tensors)
 
 
 def _export(trainer: DefaultTrainer, name: str) -> Path:

@@ -31,6 +31,8 @@ class Console:
         ConfigError: ``every`` is below 1.
     """
 
+    observer = True
+
     def __init__(self, *, every: int = 1) -> None:
         if every < 1:
             raise ConfigError(f"hook console: every is {every}; expected at least 1")

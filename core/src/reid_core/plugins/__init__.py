@@ -3,7 +3,24 @@
 Nothing here imports a plugin or torch until a name is asked for.
 """
 
-from reid_core.plugins.index import KINDS, ComponentRef, PluginIndex, installed
+from reid_core.plugins.index import (
+    KINDS,
+    ComponentRef,
+    PluginIndex,
+    disabled_plugins,
+    installed,
+    rescan,
+)
+from reid_core.plugins.metadata import PLUGIN_API
 from reid_core.plugins.registry import Registry
 
-__all__ = ["KINDS", "ComponentRef", "PluginIndex", "Registry", "installed"]
+__all__ = [
+    "KINDS",
+    "PLUGIN_API",
+    "ComponentRef",
+    "PluginIndex",
+    "Registry",
+    "disabled_plugins",
+    "installed",
+    "rescan",
+]

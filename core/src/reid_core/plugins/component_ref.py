@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from reid_core.plugins.metadata import GROUP_PREFIX, Entry
+from reid_core.errors import did_you_mean
+from reid_core.plugins.metadata import GROUP_PREFIX, PLUGIN_API, Entry
 
 #: Component kinds; the entry-point group of a kind is ``reid_core.<kind>``.
 KINDS = (
@@ -25,7 +26,7 @@ KINDS = (
     "recipes",
 )
 
-Status = Literal["ok", "conflict", "shadowed", "incompatible", "bad-metadata"]
+Status = Literal["ok", "conflict", "shadowed", "incompatible", "bad-metadata", "disabled"]
 
 # Extras behind the attribute are allowed by the specification and mean nothing to an import.
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
@@ -42,12 +43,17 @@ class ComponentRef:
         value: ``module:attribute`` that the name stands for.
         dist: The distribution that provides it; ``local`` for one registered in this process.
         version: That distribution's version.
-        status: ``ok``; ``conflict`` when several distributions use the name; ``shadowed`` for a
-            second installed copy; ``incompatible`` when the distribution needs another version of
-            this core; ``bad-metadata`` when the value cannot be an import path or the group is no
-            kind of ours.
+        status: ``ok``; ``conflict`` when another distribution has a claim on the name too;
+            ``shadowed`` for a second installed copy; ``incompatible`` when the distribution needs
+            another version of this core; ``bad-metadata`` when the metadata cannot be meant as it
+            is; ``disabled`` when a switch leaves the distribution out.
         editable: Whether the distribution is installed in editable mode.
-        needs: The requirement on ``reid-core`` that is not met; empty otherwise.
+        needs: What the distribution needs and does not find: a requirement on ``reid-core``, or
+            ``plugin API 2``; empty otherwise.
+        detail: Why the status is not ``ok``, in one line for people; empty when it is.
+        alias_of: The name of the component that this name stands for; empty for a component
+            itself.
+        deprecated: Whether the name is an old one that will go.
     """
 
     kind: str
@@ -58,6 +64,9 @@ class ComponentRef:
     status: Status
     editable: bool = False
     needs: str = ""
+    detail: str = ""
+    alias_of: str = ""
+    deprecated: bool = False
 
     @classmethod
     def of_entry(cls, entry: Entry) -> ComponentRef:
@@ -67,13 +76,15 @@ class ComponentRef:
         module, attribute = parts.groups() if parts else (None, None)
         # Recipes are a package; everything else is something in a module.
         is_usable = module is not None and (attribute is not None or kind == "recipes")
+        needs, unmet = _unmet(entry)
         status: Status = "ok"
+        detail = ""
         if entry.shadowed:
-            status = "shadowed"
-        elif kind not in KINDS or not is_usable:
-            status = "bad-metadata"
-        elif entry.needs:
-            status = "incompatible"
+            status, detail = "shadowed", f"{entry.dist} {entry.used_copy} is used"
+        elif fault := _fault(kind, entry, is_usable):
+            status, detail = "bad-metadata", fault
+        elif needs:
+            status, detail = "incompatible", unmet
         return cls(
             kind=kind,
             name=entry.name,
@@ -82,7 +93,8 @@ class ComponentRef:
             version=entry.version,
             status=status,
             editable=entry.editable,
-            needs=entry.needs,
+            needs=needs,
+            detail=detail,
         )
 
     @property
@@ -92,8 +104,8 @@ class ComponentRef:
 
     @property
     def claims_name(self) -> bool:
-        """Whether it lays claim to its name; a second copy or a broken value does not."""
-        return self.status not in ("shadowed", "bad-metadata")
+        """Whether it lays claim to its name; a second copy, say, or a broken value does not."""
+        return self.status not in ("shadowed", "bad-metadata", "disabled")
 
     def origin(self) -> str:
         """Name distribution, version and entry point, for messages."""
@@ -103,3 +115,27 @@ class ComponentRef:
 def singular(kind: str) -> str:
     """Return the word for one component of a kind, for messages: ``loss`` of ``losses``."""
     return "loss" if kind == "losses" else kind.removesuffix("s")
+
+
+def _fault(kind: str, entry: Entry, is_usable: bool) -> str:
+    """Say what is wrong with the metadata; empty when nothing is."""
+    if kind not in KINDS:
+        return f"there is no kind {kind!r}{did_you_mean(kind, KINDS)}"
+    if not is_usable:
+        expected = "package of recipes" if kind == "recipes" else "'module:attribute'"
+        return f"{entry.value!r} is no {expected}"
+    if len(entry.api) > 1:
+        return f"made for several plugin APIs: {', '.join(entry.api)}; expected one"
+    if entry.api and not (entry.api[0].isascii() and entry.api[0].isdecimal()):
+        return f"made for plugin API {entry.api[0]!r}; expected a whole number"
+    return ""
+
+
+def _unmet(entry: Entry) -> tuple[str, str]:
+    """Return what the distribution needs and does not find, and a line that says so."""
+    if entry.needs:
+        return entry.needs, f"needs {entry.needs}, found {entry.core}"
+    if len(entry.api) == 1 and entry.api[0].isdecimal() and int(entry.api[0]) != PLUGIN_API:
+        api = int(entry.api[0])
+        return f"plugin API {api}", f"made for plugin API {api}, this core has {PLUGIN_API}"
+    return "", ""

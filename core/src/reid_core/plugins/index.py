@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from packaging.utils import canonicalize_name
 
-from reid_core.errors import PluginError, did_you_mean
+from reid_core.errors import PluginError
+from reid_core.plugins import refusals
+from reid_core.plugins.aliases import components_of
+from reid_core.plugins.claims import with_claims
 from reid_core.plugins.component_ref import KINDS, ComponentRef, singular
-from reid_core.plugins.metadata import CORE, iter_entries
+from reid_core.plugins.metadata import CORE, BrokenDist, Metadata, read_metadata
+from reid_core.plugins.switches import Switch, active_switches, disabled_plugins
 
-__all__ = ["KINDS", "ComponentRef", "PluginIndex", "installed", "singular"]
+__all__ = [
+    "KINDS",
+    "ComponentRef",
+    "PluginIndex",
+    "disabled_plugins",
+    "installed",
+    "rescan",
+    "singular",
+    "warn_if_deprecated",
+]
+
+log = logging.getLogger("reid_core")
 
 
 @dataclass(frozen=True)
@@ -22,23 +37,29 @@ class PluginIndex:
 
     Args:
         refs: Every component, sorted by kind, name and distribution.
+        broken: Metadata that could not be read.
+        switches: The switches that were on; what they leave out has the status ``disabled``.
     """
 
     refs: tuple[ComponentRef, ...]
+    broken: tuple[BrokenDist, ...] = ()
+    switches: tuple[Switch, ...] = ()
 
     @classmethod
-    def scan(cls) -> PluginIndex:
-        """Read the metadata of everything installed; imports no plugin."""
-        # A dictionary, so that exact duplicates collapse and the order stays.
-        refs = {ComponentRef.of_entry(entry): None for entry in iter_entries()}
-        claims = Counter((ref.kind, ref.name) for ref in refs if ref.claims_name)
-        marked = [
-            replace(ref, status="conflict")
-            if ref.claims_name and claims[ref.kind, ref.name] > 1
-            else ref
-            for ref in refs
-        ]
-        return cls(tuple(sorted(marked, key=lambda ref: (ref.kind, ref.name, ref.dist))))
+    def scan(cls, switches: Sequence[Switch] | None = None) -> PluginIndex:
+        """Read the metadata of everything installed; imports no plugin.
+
+        Args:
+            switches: Those that leave distributions out; by default the ones that are on.
+        """
+        return cls.of(read_metadata(), active_switches() if switches is None else switches)
+
+    @classmethod
+    def of(cls, metadata: Metadata, switches: Sequence[Switch] = ()) -> PluginIndex:
+        """Make the index of metadata that was read before."""
+        refs = with_claims(components_of(metadata.entries), switches)
+        ordered = sorted(refs, key=lambda ref: (ref.kind, ref.name, ref.dist))
+        return cls(tuple(ordered), metadata.broken, tuple(switches))
 
     def by_kind(self, kind: str) -> tuple[ComponentRef, ...]:
         """Return the components of one kind, usable or not."""
@@ -61,76 +82,59 @@ class PluginIndex:
             also: Further names that the caller knows, for the message.
 
         Raises:
-            PluginError: Nothing or more than one thing has that name, its metadata is broken, or
-                its distribution needs another version of the core.
+            PluginError: Nothing or more than one thing has that name, its metadata is broken, its
+                distribution needs another version of the core, or a switch leaves it out.
         """
         wanted = _normalised(name)
         matches = [r for r in self.by_kind(kind) if wanted in (r.name, r.qualified)]
         found = [r for r in matches if r.claims_name]
+        # A name of the core is the core's; the others are reached by their qualified spelling.
+        found = [r for r in found if r.dist == CORE] or found
         if len(found) > 1:
-            raise PluginError(_ambiguous(name, found))
+            raise PluginError(refusals.ambiguous(name, found))
+        if not found and matches:
+            raise PluginError(refusals.unusable(matches, self.switches))
         if not found:
-            raise PluginError(_unusable(matches[0]) if matches else self._unknown(kind, name, also))
+            raise PluginError(refusals.unknown(kind, name, self.refs, self.broken, also))
         if found[0].needs:
-            raise PluginError(_incompatible(found[0]))
+            raise PluginError(refusals.incompatible(found[0]))
         return found[0]
 
-    def _unknown(self, kind: str, name: str, also: Iterable[str]) -> str:
-        refs = [ref for ref in self.by_kind(kind) if ref.claims_name]
-        names = sorted({*also, *(ref.name for ref in refs)})
-        spellings = [*names, *(ref.qualified for ref in refs)] if "/" in name else names
-        known = f"installed are {', '.join(names)}" if names else "none is installed"
-        others = {f"{ref.kind} of {ref.dist}" for ref in self.refs if ref.name == name}
-        elsewhere = f"; among the {' and the '.join(sorted(others))} there is one" if others else ""
-        return (
-            f"unknown {singular(kind)} {name!r}{did_you_mean(name, spellings)} ({known})"
-            f"{elsewhere}; 'reid-plugins list' shows what each distribution provides"
+
+def installed() -> PluginIndex:
+    """Return the index of this process, without what the switches that are on leave out.
+
+    Metadata is read once a process; see :func:`rescan`.
+    """
+    return _indexed(active_switches())
+
+
+def rescan() -> None:
+    """Forget what was read, so that what was installed meanwhile is found."""
+    _read.cache_clear()
+    _indexed.cache_clear()
+
+
+@cache
+def warn_if_deprecated(ref: ComponentRef) -> None:
+    """Say once a process that a name is an old one, where it is."""
+    if ref.deprecated:
+        log.warning(
+            "%s %r of %s %s is deprecated; write %r",
+            *(singular(ref.kind), ref.name, ref.dist, ref.version, ref.alias_of),
         )
 
 
 @cache
-def installed() -> PluginIndex:
-    """Return the index of this process; the scan happens once."""
-    return PluginIndex.scan()
+def _read() -> Metadata:
+    return read_metadata()
+
+
+@cache
+def _indexed(switches: tuple[Switch, ...]) -> PluginIndex:
+    return PluginIndex.of(_read(), switches)
 
 
 def _normalised(name: str) -> str:
     dist, separator, plain = name.rpartition("/")
     return f"{canonicalize_name(dist)}/{plain}" if separator else name
-
-
-def _ambiguous(name: str, found: list[ComponentRef]) -> str:
-    what = f"{singular(found[0].kind)} {name!r}"
-    providers = ", ".join(ref.origin() for ref in found)
-    dists = {ref.dist for ref in found}
-    if len(dists) == 1:
-        return (
-            f"{what} is declared {len(found)} times by one distribution: {providers}; report it "
-            f"to its author, or uninstall it: pip uninstall {found[0].dist}"
-        )
-    spellings = " or ".join(dict.fromkeys(ref.qualified for ref in found))
-    return (
-        f"{what} is provided by {len(dists)} distributions: {providers}; "
-        f"say which one: {spellings}, or uninstall the other"
-    )
-
-
-def _unusable(ref: ComponentRef) -> str:
-    what = f"{singular(ref.kind)} {ref.name!r} of {ref.dist} {ref.version}"
-    if ref.status == "shadowed":
-        return (
-            f"{what} belongs to a second installed copy of {ref.dist}, which Python does not "
-            f"import; keep one: pip uninstall {ref.dist} as often as it finds one, then install it"
-        )
-    return (
-        f"{what} has the entry point {ref.value!r}, which is no 'module:attribute'; report it to "
-        f"its author, or uninstall it: pip uninstall {ref.dist}"
-    )
-
-
-def _incompatible(ref: ComponentRef) -> str:
-    return (
-        f"{singular(ref.kind)} {ref.name!r} of {ref.origin()} needs {ref.needs}, and another "
-        f"version of {CORE} is installed; pip install '{ref.needs}', or a release of {ref.dist} "
-        f"for this core: pip install --upgrade {ref.dist}"
-    )

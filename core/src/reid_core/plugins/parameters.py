@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from reid_core.errors import did_you_mean
-from reid_core.plugins.annotations import convert, hints_of, signature_of
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -49,6 +48,9 @@ def bind(
         parameters: What the config says.
         context: What the caller offers.
     """
+    # Imported here: it needs pydantic, which takes longer to load than a listing takes in all.
+    from reid_core.plugins.annotations import convert, hints_of, signature_of
+
     try:
         signature = signature_of(factory)
     except (TypeError, ValueError) as error:

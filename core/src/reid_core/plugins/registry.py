@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar, overload
 
-from reid_core.errors import ConfigError, PluginError
-from reid_core.plugins.index import ComponentRef, PluginIndex, installed, singular
+from reid_core.errors import ConfigError, PluginError, ReidError
+from reid_core.plugins.index import (
+    ComponentRef,
+    PluginIndex,
+    installed,
+    singular,
+    warn_if_deprecated,
+)
+from reid_core.plugins.loading import load_component
+from reid_core.plugins.local_files import plugin_file_of
 from reid_core.plugins.parameters import BoundCall, bind
+from reid_core.plugins.refusals import LOCAL
 
 F = TypeVar("F", bound=Callable[..., object])
-
-#: The distribution name of components registered in this process.
-LOCAL = "local"
 
 
 @dataclass
@@ -73,8 +77,9 @@ class Registry:
         return obj
 
     def names(self) -> tuple[str, ...]:
-        """Return every name, sorted; imports nothing."""
-        return tuple(sorted({*self._local, *(ref.name for ref in self._refs())}))
+        """Return every name that a distribution or this process claims; imports nothing."""
+        claimed = (ref.name for ref in self._refs() if ref.claims_name)
+        return tuple(sorted({*self._local, *claimed}))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
@@ -101,10 +106,11 @@ class Registry:
                 f"{singular(self.kind)} {name!r} was registered in this process and is provided by "
                 f"{clash[0].origin()}; say which one: {LOCAL}/{name} or {clash[0].qualified}"
             )
-        obj = self._local[local_name]
-        module = getattr(obj, "__module__", type(obj).__module__)
-        value = f"{module}:{getattr(obj, '__qualname__', local_name)}"
-        return ComponentRef(self.kind, local_name, value, LOCAL, "0", "ok")
+        return self._local_ref(local_name)
+
+    def local(self) -> tuple[ComponentRef, ...]:
+        """Return what was registered in this process, sorted by name."""
+        return tuple(self._local_ref(name) for name in sorted(self._local))
 
     def get(self, name: str) -> Callable[..., object]:
         """Return the class or function behind a name; imports its module the first time.
@@ -114,13 +120,14 @@ class Registry:
                 tried again by this registry, since a module's side effects would run twice.
         """
         ref = self.resolve(name)
+        warn_if_deprecated(ref)
         if ref.dist == LOCAL:
             return self._local[ref.name]
         if ref.qualified in self._failed:
             raise self._failed[ref.qualified]
         if ref.qualified not in self._loaded:
             try:
-                self._loaded[ref.qualified] = _load(ref)
+                self._loaded[ref.qualified] = load_component(ref)
             except PluginError as error:
                 self._failed[ref.qualified] = error
                 raise
@@ -159,40 +166,22 @@ class Registry:
                 for p in call.problems
             ]
             raise ConfigError("\n".join(lines))
-        return self.get(name)(**call.keywords)
+        factory = self.get(name)
+        try:
+            return factory(**call.keywords)
+        except ReidError:
+            raise
+        except Exception as error:
+            # The traceback shows where, this whose code it is.
+            error.add_note(f"raised by {kind} {name!r} of {self.resolve(name).origin()}")
+            raise
+
+    def _local_ref(self, name: str) -> ComponentRef:
+        obj = self._local[name]
+        module = getattr(obj, "__module__", type(obj).__module__)
+        value = f"{module}:{getattr(obj, '__qualname__', name)}"
+        file = plugin_file_of(obj)
+        return ComponentRef(self.kind, name, value, LOCAL, file.version if file else "0", "ok")
 
     def _refs(self) -> tuple[ComponentRef, ...]:
         return (self.index or installed()).by_kind(self.kind)
-
-
-def _place_of(error: BaseException) -> str:
-    """Name the file and line where an import failed, unless that was here."""
-    frames = traceback.extract_tb(error.__traceback__)
-    files = [frame for frame in frames if "importlib" not in frame.filename]
-    if not files or files[-1].filename == __file__:
-        return ""
-    return f" ({files[-1].filename}:{files[-1].lineno})"
-
-
-def _advice(ref: ComponentRef) -> str:
-    if ref.editable:
-        return f"{ref.dist} is installed in editable mode: mend its sources"
-    return f"reinstall or update it: pip install --upgrade {ref.dist}"
-
-
-def _load(ref: ComponentRef) -> Callable[..., object]:
-    module_name, _, attribute = ref.value.partition(":")
-    where = f"{singular(ref.kind)} {ref.name!r} of {ref.origin()}"
-    try:
-        obj: object = importlib.import_module(module_name)
-        for part in attribute.split("."):
-            obj = getattr(obj, part)
-    except (Exception, SystemExit) as error:
-        # SystemExit too: a plugin that calls sys.exit() at import must not end the run silently.
-        reason = f"{type(error).__name__}: {error}" if str(error) else repr(error)
-        raise PluginError(
-            f"{where} cannot be loaded: {reason}{_place_of(error)}; {_advice(ref)}"
-        ) from error
-    if not callable(obj):
-        raise PluginError(f"{where} is a {type(obj).__name__}; expected a class or function")
-    return obj

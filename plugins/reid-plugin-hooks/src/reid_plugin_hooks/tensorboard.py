@@ -28,6 +28,8 @@ class TensorBoard:
         PluginError: The package ``tensorboard`` is not installed.
     """
 
+    observer = True
+
     def __init__(self, *, folder: str = "tb") -> None:
         try:
             import torch.utils.tensorboard  # noqa: F401 — fails here, not after the first epoch
