@@ -10,11 +10,14 @@ import torch
 from PIL import Image
 
 from reid_core.config import Config
+from reid_core.data import loader as loader_module
 from reid_core.data.image_reader import read_image
 from reid_core.data.labels import LabelMap
 from reid_core.data.manifest import Manifest
-from reid_core.data.train_data import build_sampler, build_train_loader, join
+from reid_core.data.sources import TestSet
+from reid_core.data.train_data import build_sampler, build_train_loader, join, require_picklable
 from reid_core.data.transforms import ImageTransform
+from reid_core.engine.evaluator import Evaluator
 from reid_core.errors import ConfigError, DataError, PluginError
 from reid_core.plugins.registries import SAMPLERS, TRANSFORMS
 
@@ -161,9 +164,45 @@ class Holder(ImageTransform):
 def test_a_transform_that_cannot_be_sent_to_workers_is_named(make_images, registered):
     registered(TRANSFORMS, "holder", Holder)
     manifest = make_images([0, 0, 1, 1])
-    with pytest.raises(PluginError, match=r"transform Holder of .*or set data\.workers=0"):
+    with pytest.raises(PluginError) as caught:
         build([manifest], transforms=["holder"], workers=1)
+    assert str(caught.value).startswith("transform holder of local ")
+    assert str(caught.value).endswith(
+        "cannot be sent to worker processes: Can't pickle local object "
+        "'Holder.__init__.<locals>.<lambda>'; keep lambdas and local functions out of it, or set "
+        "data.workers=0"
+    )
     assert len(list(build([manifest], transforms=["holder"], workers=0).epoch(0))) == 1
+
+
+def test_a_transform_without_a_name_is_called_by_its_class():
+    with pytest.raises(PluginError, match=r"^transform Holder of .*test_train_data cannot be sent"):
+        require_picklable([Holder()])
+
+
+@pytest.mark.parametrize("method", [None, "spawn"])
+def test_workers_of_both_loaders_are_started_as_the_config_says(method, make_images, monkeypatch):
+    started = []
+    make_loader = loader_module.make_loader
+
+    def watched(*args, start_method, **keywords):
+        started.append(start_method)
+        return make_loader(*args, start_method=start_method, **keywords)
+
+    monkeypatch.setattr(loader_module, "make_loader", watched)
+    manifest = make_images([1, 2, 1, 2])
+    build([manifest], workers=1, start_method=method)
+    rows = replace(manifest, splits=np.array(["query", "query", "gallery", "gallery"]))
+    evaluator = Evaluator(TestSet("images", rows, 2), config(workers=0, start_method=method), CPU)
+    evaluator.evaluate(Flat(), lambda: None)
+    assert started == [method, method]
+
+
+class Flat(torch.nn.Module):
+    """Embeds an image as its pixels."""
+
+    def embed(self, images):
+        return images.flatten(1)
 
 
 def test_broken_images_are_handled_as_the_config_says(make_images):

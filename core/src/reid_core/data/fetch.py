@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
-import pickle
+import atexit
 import traceback
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, get_worker_info
 
 from reid_core.contracts import Batch
-from reid_core.data.image_dataset import Collate, ImageDataset
+from reid_core.data.image_dataset import Collate, ImageDataset, Sample
 from reid_core.data.keys import SampleKey
+from reid_core.data.worker_errors import Failure, add_place
 from reid_core.data.worker_signals import leave_signals_to_the_parent
-from reid_core.errors import DataError, ReidError
+from reid_core.errors import TrainingError
+
+#: How torch begins to say that a worker is gone.
+_DEATH = "DataLoader worker (pid"
 
 
 @dataclass(frozen=True)
 class Fetched:
     """A batch, or the reason why there is none.
 
-    The loader of torch would add the worker's traceback to the message of an error; a user's
-    mistake is told without one, so it travels as a value.
+    The loader of torch would make the worker's traceback the message of an error, and lose an
+    error that cannot be pickled; so it travels as a value.
     """
 
-    content: Batch | ReidError
+    content: Batch | Failure
 
     def batch(self) -> Batch:
         """Return the batch.
 
         Raises:
-            ReidError: What went wrong in the worker.
+            Exception: What went wrong in the worker.
         """
-        if isinstance(self.content, ReidError):
-            raise self.content
+        if isinstance(self.content, Failure):
+            raise self.content.error()
         return self.content
 
     def pin_memory(self) -> Fetched:
         """Return the same in pinned memory, from where a copy to the device does not wait."""
-        if isinstance(self.content, ReidError):
+        if isinstance(self.content, Failure):
             return self
         batch = self.content
         pinned = replace(
@@ -70,26 +74,71 @@ class BatchReader(Dataset[Fetched]):
         return len(self._dataset)
 
     def __getitems__(self, keys: Sequence[SampleKey]) -> Fetched:
-        """Return the batch of the given samples, or the error that one of them met."""
+        """Return the batch of the given samples or, in a worker, the error that one of them met."""
         try:
-            return Fetched(self._collate([self._dataset[key] for key in keys]))
-        except ReidError as error:
-            return Fetched(_portable(error))
+            return Fetched(self._collate([self._sample(key) for key in keys]))
+        except Exception as error:
+            if get_worker_info() is None:
+                raise
+            return Fetched(Failure.of(error))
+
+    def _sample(self, key: SampleKey) -> Sample:
+        try:
+            return self._dataset[key]
+        except Exception as error:
+            add_place(error, int(key.row))
+            raise
 
 
 def fetch(loader: DataLoader[Fetched]) -> Iterator[Batch]:
     """Yield the batches of a loader.
 
     Raises:
-        ReidError: What went wrong in a worker.
+        TrainingError: A worker died.
+        Exception: What went wrong in a worker, with the worker's traceback as its cause.
     """
     try:
-        yield from map(Fetched.batch, loader)
+        yield from map(Fetched.batch, _batches_of(loader))
     except Exception as error:
         # Through the traceback the workers would be garbage in one cycle with their queues, whose
         # collector closes the queues first and then waits 5 s for each worker to read from them.
         traceback.clear_frames(error.__traceback__)
+        if isinstance(error, RuntimeError) and str(error).startswith(_DEATH):
+            raise TrainingError(
+                f"a worker process died: {error}; what it wrote, above, says why. If it wrote "
+                "nothing, memory may have run out: lower data.workers. A worker that is not forked "
+                "reads the program again, so that must be a file which starts training below "
+                "'if __name__ == \"__main__\"'"
+            ) from error
         raise
+
+
+def _batches_of(loader: DataLoader[Fetched]) -> Iterator[Fetched]:
+    batches = iter(loader)
+    if loader.num_workers > 0:
+        # Anew for each iteration: what is registered last runs first, also before torch waits 5 s
+        # for each worker that fills pinned memory.
+        stop = _StopWorkers(weakref.ref(batches))
+        atexit.unregister(stop)
+        atexit.register(stop)
+        weakref.finalize(batches, atexit.unregister, stop).atexit = False
+    return batches
+
+
+@dataclass(frozen=True)
+class _StopWorkers:
+    """Stops the workers of an iterator that is still there when the program ends.
+
+    They would be sent a SIGTERM, and take it for one that the training process goes on after.
+    """
+
+    batches: weakref.ref[Iterator[Fetched]]
+
+    def __call__(self) -> None:
+        # What torch calls when the iterator is deleted; it has no public name.
+        stop = getattr(self.batches(), "_shutdown_workers", None)
+        if stop is not None:
+            stop()
 
 
 def make_loader(
@@ -99,6 +148,7 @@ def make_loader(
     workers: int,
     is_persistent: bool,
     device: torch.device,
+    start_method: str | None = None,
 ) -> DataLoader[Fetched]:
     """Make the loader that has ``keys`` read.
 
@@ -108,12 +158,15 @@ def make_loader(
         workers: Processes that decode; 0 decodes here.
         is_persistent: Whether workers stay for the next iteration.
         device: Where batches will go.
+        start_method: How workers are started: ``fork``, ``spawn`` or ``forkserver``; None is
+            Python's default.
     """
     return DataLoader(
         reader,
         batch_sampler=keys,
         collate_fn=_as_it_is,
         num_workers=workers,
+        multiprocessing_context=start_method if workers > 0 else None,
         worker_init_fn=leave_signals_to_the_parent,
         persistent_workers=is_persistent and workers > 0,
         pin_memory=device.type == "cuda",
@@ -129,18 +182,9 @@ def keep_until_dead(owner: object, loader: DataLoader[Fetched]) -> None:
     An owner may die in a cycle. Its persistent workers must not be collected in the same pass: see
     :func:`fetch`.
     """
-    # At exit torch stops its workers itself.
+    # At exit the workers are stopped anyway.
     weakref.finalize(owner, [loader].clear).atexit = False
 
 
 def _as_it_is(fetched: object) -> object:
     return fetched
-
-
-def _portable(error: ReidError) -> ReidError:
-    """Return an error that can leave the worker: one that cannot be pickled would hang the run."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return DataError(f"{type(error).__name__}: {error}")
-    return error

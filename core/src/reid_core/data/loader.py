@@ -57,6 +57,7 @@ class TrainLoader:
         device: Where batches go.
         seed: Seed of order and augmentation.
         workers: Processes that decode; 0 decodes here.
+        start_method: How they are started; None is Python's default.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class TrainLoader:
         device: torch.device,
         seed: int,
         workers: int,
+        start_method: str | None = None,
     ) -> None:
         self._dataset = dataset
         self._keys = EpochKeys(sampler, seed=seed, num_rows=len(dataset))
@@ -82,6 +84,7 @@ class TrainLoader:
             workers=workers,
             is_persistent=True,
             device=device,
+            start_method=start_method,
         )
         keep_until_dead(self, self._loader)
         #: Paths of broken images that were replaced so far, in the order they were met.
@@ -136,6 +139,7 @@ class TestLoader:
         normalize: Applied to every batch, on the device.
         device: Where batches go.
         workers: Processes that decode; 0 decodes here.
+        start_method: How they are started; None is Python's default.
     """
 
     __test__ = False  # not a test case, whatever pytest reads into the name
@@ -149,6 +153,7 @@ class TestLoader:
         normalize: Normalize,
         device: torch.device,
         workers: int,
+        start_method: str | None = None,
     ) -> None:
         self._normalize = normalize
         self._device = device
@@ -159,6 +164,7 @@ class TestLoader:
             workers=workers,
             is_persistent=False,
             device=device,
+            start_method=start_method,
         )
 
     def __len__(self) -> int:

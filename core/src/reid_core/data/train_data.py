@@ -17,8 +17,9 @@ from reid_core.data.image_dataset import Collate, ImageDataset
 from reid_core.data.labels import LabelMap, camera_codes
 from reid_core.data.loader import Normalize, TrainLoader, usable_workers
 from reid_core.data.manifest import Manifest
+from reid_core.data.named_transforms import NamedBatchTransform, NamedImageTransform
 from reid_core.data.samplers import EpochSampler
-from reid_core.data.transforms import ImageTransform, split_stages
+from reid_core.data.transforms import BatchTransform, ImageTransform, split_stages
 from reid_core.errors import ConfigError, PluginError
 from reid_core.plugins.registries import SAMPLERS, TRANSFORMS
 
@@ -49,8 +50,7 @@ def build_train_loader(
     labels, camids = label_map.labels(manifests), camera_codes(manifests)
     sampler = build_sampler(config, labels, camids)
     log.info("training: %d identities, %s", label_map.num_classes, sampler.summary())
-    built = [TRANSFORMS.build(t.as_call(), image_size=data.image_size) for t in data.transforms]
-    image_transforms, batch_transforms = split_stages(built)
+    image_transforms, batch_transforms = build_transforms(config)
     workers = usable_workers(data.workers)
     if workers:
         require_picklable(image_transforms)
@@ -71,7 +71,27 @@ def build_train_loader(
         device=device,
         seed=config.seed,
         workers=workers,
+        start_method=data.start_method,
     )
+
+
+def build_transforms(config: Config) -> tuple[list[ImageTransform], list[BatchTransform]]:
+    """Build the transforms of a config, by the place they act in, in the config's order.
+
+    Raises:
+        ConfigError: A parameter does not fit.
+        PluginError: One cannot be loaded, or is neither an image nor a batch transform.
+    """
+    images: list[ImageTransform] = []
+    batches: list[BatchTransform] = []
+    for component in config.data.transforms:
+        call = component.as_call()
+        built = TRANSFORMS.build(call, image_size=config.data.image_size)
+        origin = f"transform {call['name']} of {TRANSFORMS.resolve(str(call['name'])).origin()}"
+        of_images, of_batches = split_stages([built])
+        images += [NamedImageTransform(transform, origin) for transform in of_images]
+        batches += [NamedBatchTransform(transform, origin) for transform in of_batches]
+    return images, batches
 
 
 def build_sampler(
@@ -101,7 +121,7 @@ def build_sampler(
 
 
 def require_picklable(transforms: Sequence[ImageTransform]) -> None:
-    """Check that transforms can be sent to workers, which only some platforms need.
+    """Check that transforms can be sent to workers, which only some start methods need.
 
     Raises:
         PluginError: One cannot, for example because it holds a lambda.
@@ -110,12 +130,16 @@ def require_picklable(transforms: Sequence[ImageTransform]) -> None:
         try:
             pickle.dumps(transform)
         except Exception as error:
-            kind = type(transform)
             raise PluginError(
-                f"transform {kind.__name__} of {kind.__module__} cannot be sent to worker "
-                f"processes: {error}; keep lambdas and local functions out of it, or set "
-                "data.workers=0"
+                f"{_name_of(transform)} cannot be sent to worker processes: {error}; keep lambdas "
+                "and local functions out of it, or set data.workers=0"
             ) from error
+
+
+def _name_of(transform: ImageTransform) -> str:
+    if isinstance(transform, NamedImageTransform):
+        return transform.origin
+    return f"transform {type(transform).__name__} of {type(transform).__module__}"
 
 
 def join(manifests: Sequence[Manifest]) -> Manifest:

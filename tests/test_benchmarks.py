@@ -1,0 +1,50 @@
+"""The benchmarks run; what they measure is not looked at."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+
+
+@pytest.mark.slow
+def test_plugin_overhead_times_every_case(tmp_path):
+    done = subprocess.run(
+        [sys.executable, BENCHMARKS / "plugin_overhead.py", "--quick"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    for name in (
+        "python -c pass",
+        "import importlib_metadata",
+        "import click",
+        "reid-train --help",
+        "reid-plugins list",
+        "reid-plugins list, 20 more",
+        "plain for loop",
+        "0 hooks",
+        "1 hooks",
+        "10 hooks",
+        "20 hooks",
+    ):
+        (row,) = [line for line in lines if line[:28].rstrip() == name]
+        numbers = [float(cell) for cell in row[28:].split()]
+        assert len(numbers) == 5
+        assert min(numbers[0], numbers[3]) > 0
+    assert "all hook calls of a step with 10 hooks" in lines[-1]
+
+
+def test_every_benchmark_is_described():
+    text = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^\| `(\w+\.py)` \|", text, re.M)
+    assert sorted(documented) == sorted(path.name for path in BENCHMARKS.glob("*.py"))
