@@ -1,0 +1,43 @@
+"""The components of this package keep what the framework asks of them."""
+
+from reid_core.plugins.index import installed
+from reid_core.testing import HeadConformance
+
+DIST = "reid-plugin-heads"
+
+
+class TestBNNeck(HeadConformance):
+    name = "bnneck"
+    dist = DIST
+    inputs = ("map", "tokens")
+
+
+class TestBNNeckReduced(HeadConformance):
+    name = "bnneck"
+    dist = DIST
+    parameters = {
+        "pooling": "gem_learned",
+        "embedding_dim": 8,
+        "metric_feature": "after",
+        "test_feature": "before",
+    }
+
+
+class TestBNNeckClassToken(HeadConformance):
+    name = "bnneck"
+    dist = DIST
+    inputs = ("tokens",)
+    parameters = {"pooling": "class_token"}
+
+
+class TestLinear(HeadConformance):
+    name = "linear"
+    dist = DIST
+    inputs = ("map", "tokens")
+
+
+def test_every_component_of_the_package_is_here() -> None:
+    classes = [one for one in globals().values() if isinstance(one, type)]
+    checked = {(one.kind, one.name) for one in classes if getattr(one, "dist", "") == DIST}
+    refs = [ref for ref in installed().refs if ref.dist == DIST and not ref.alias_of]
+    assert checked == {(ref.kind, ref.name) for ref in refs}
