@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import email
+import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -63,6 +65,12 @@ def install(folder, wheels, names, third_party):
         capture_output=True,
     )
     return folder / "bin"
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory, wheels, third_party):
+    """Where the commands are of an environment that has all wheels."""
+    return install(tmp_path_factory.mktemp("all") / "venv", wheels, sorted(wheels), third_party)
 
 
 def run(command, *arguments, cwd):
@@ -145,3 +153,112 @@ def test_core_and_osnet_with_its_dependencies_train_from_another_folder(
     assert (tmp_path / "mine" / "report.html").is_file()
     listed = run(commands / "reid-plugins", "list", "--dist", "reid-plugin-osnet", cwd=tmp_path)
     assert "editable" not in listed.stdout
+
+
+#: ``from reid_core.x import a, b as c`` with or without brackets, and ``import reid_core.x``.
+IMPORT = re.compile(
+    r"\bfrom (?P<source>reid_\w+(?:\.\w+)*) import (?P<names>\([^)]*\)|\w[^\n#`]*)"
+    r"|\bimport (?P<module>reid_\w+(?:\.\w+)*)"
+)
+
+IMPORT_ALL = """
+import importlib, json, sys
+for module, names in json.load(open(sys.argv[1])):
+    found = None
+    try:
+        found = importlib.import_module(module)
+        missing = [name for name in names if not hasattr(found, name)]
+    except ImportError as error:
+        missing = [repr(error)]
+    print(json.dumps([module, missing, getattr(found, "__file__", None)]))
+"""
+
+
+def documented_imports():
+    """Return every import of ours that a page shows, as (module, names)."""
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")]
+    pages += [page for project in PROJECTS for page in project.glob("*.md")]
+    imports: dict[str, set[str]] = {}
+    for page in pages:
+        for match in IMPORT.finditer(page.read_text(encoding="utf-8")):
+            names = re.sub(r"#.*", "", match["names"] or "").strip("()").split(",")
+            kept = {name.split()[0] for name in names if name.strip()} - {"*"}
+            imports.setdefault(match["source"] or match["module"], set()).update(kept)
+    return imports
+
+
+def test_every_documented_import_works_from_the_wheels(everything, wheels, tmp_path):
+    packages = {name.replace("-", "_") for name in wheels}
+    # Pages also import from packages that they tell the reader to write.
+    ours = {m: n for m, n in documented_imports().items() if m.partition(".")[0] in packages}
+    assert {"DefaultTrainer", "hookimpl", "load_config"} <= ours["reid_core"]
+    assert len(ours) > 10
+    wanted = [(module, sorted(names)) for module, names in sorted(ours.items())]
+    (tmp_path / "imports.json").write_text(json.dumps(wanted))
+    done = run(everything / "python", "-c", IMPORT_ALL, "imports.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [module for module, _, _ in results] == [module for module, _ in wanted]
+    assert {module: missing for module, missing, _ in results if missing} == {}
+    assert all(Path(file).is_relative_to(everything.parent) for _, _, file in results)
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_commands_answer_without_importing_torch(option, everything, tmp_path):
+    for command in read_project(ROOT / "core")["scripts"]:
+        done = run(
+            *(everything / "python", "-X", "importtime", everything / command, option),
+            cwd=tmp_path,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(
+            f"{command}, version 0.1.0" if option == "--version" else f"Usage: {command} "
+        )
+        imported = {
+            line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()
+        }
+        assert "reid_core" in imported
+        assert not imported & {"torch", "torchvision", "numpy"}, command
+
+
+def test_a_version_is_written_down_and_nothing_runs_to_find_it():
+    for folder in PROJECTS:
+        whole = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+        assert re.fullmatch(r"\d+\.\d+\.\d+", whole["project"]["version"]), folder.name
+        assert "dynamic" not in whole["project"], folder.name
+        assert set(whole["build-system"]) == {"requires", "build-backend"}, folder.name
+        assert [Requirement(r).name for r in whole["build-system"]["requires"]] == ["hatchling"]
+        assert set(whole["tool"]) <= {"hatch"}, folder.name
+        assert set(whole["tool"]["hatch"]) == {"build"}, folder.name
+        assert set(whole["tool"]["hatch"]["build"]) == {"targets"}, folder.name
+        assert not (folder / "setup.py").exists()
+        assert not (folder / "hatch_build.py").exists()
+
+
+def test_wheels_are_of_python_alone(wheels):
+    for name, path in wheels.items():
+        assert path.name.endswith("-py3-none-any.whl"), name
+        archive = zipfile.ZipFile(path)
+        info = next(n for n in archive.namelist() if n.endswith("dist-info/WHEEL"))
+        assert email.message_from_bytes(archive.read(info))["Root-Is-Purelib"] == "true"
+        suffixes = {Path(entry).suffix for entry in archive.namelist()}
+        assert not suffixes & {".so", ".pyd", ".dll", ".dylib", ".pyx", ".c", ".cpp", ".cu"}, name
+
+
+EVALUATE = """
+import numpy as np, torch
+from reid_core.evaluation import Embeddings, evaluate_retrieval, market1501
+rng = np.random.default_rng(0)
+side = lambda n: Embeddings(
+    torch.from_numpy(rng.standard_normal((n, 8), dtype=np.float32)),
+    rng.integers(1, 5, n), rng.integers(1, 4, n),
+)
+print(evaluate_retrieval(side(20), side(60), distance="cosine", protocol=market1501()).protocol)
+"""
+
+
+def test_evaluation_has_no_second_slower_way_to_apologise_for(everything, tmp_path):
+    done = run(everything / "python", "-W", "error", "-c", EVALUATE, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 1

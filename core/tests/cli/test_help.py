@@ -36,9 +36,12 @@ def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         ("config", ["check", "--help"], "each with file, line and column"),
         ("config", ["list"], ""),
         ("config", ["show", "--help"], "--set KEY=VALUE"),
-        ("plugins", ["--help"], "Show installed components and where they come from."),
+        ("plugins", ["--help"], "Show, check and make plugins."),
         ("plugins", ["list", "--help"], "Only one kind: backbones, heads"),
         ("plugins", ["list"], "samplers identity reid-core"),
+        ("plugins", ["show", "--help"], "Only one kind: backbones, heads"),
+        ("plugins", ["check", "--help"], "--timeout"),
+        ("plugins", ["new", "--help"], "What it provides: backbone, head"),
         ("train", ["--version"], "version"),
     ],
 )

@@ -8,7 +8,10 @@ from __future__ import annotations
 import click
 
 from reid_core.cli.common import CONTEXT
+from reid_core.cli.plugins.check import check_command
 from reid_core.cli.plugins.list import list_command
+from reid_core.cli.plugins.new import new_command
+from reid_core.cli.plugins.show import show_command
 
 __all__ = ["main"]
 
@@ -16,7 +19,10 @@ __all__ = ["main"]
 @click.group(context_settings=CONTEXT)
 @click.version_option(package_name="reid-core")
 def main() -> None:
-    """Show installed components and where they come from."""
+    """Show, check and make plugins."""
 
 
 main.add_command(list_command)
+main.add_command(new_command)
+main.add_command(show_command)
+main.add_command(check_command)
