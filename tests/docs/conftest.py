@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +17,7 @@ import pytest
 from reid_core.config import Config
 from reid_core.config.load import config_from_plain
 from reid_core.engine import DefaultTrainer
-from reid_core.plugins import registries
+from reid_core.plugins import Registry, registries
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -129,10 +133,10 @@ def tiny_world(tmp_path: Path, picture_cache: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REID_CACHE", str(picture_cache))
     monkeypatch.setattr("reid_core.engine.DefaultTrainer", TinyTrainer)
-    for name in registries.__all__:
-        # What a page registers is forgotten afterwards.
-        registry = getattr(registries, name)
-        monkeypatch.setattr(registry, "_local", dict(registry._local))
+    for registry in vars(registries).values():
+        if isinstance(registry, Registry):
+            # What a page registers is forgotten afterwards.
+            monkeypatch.setattr(registry, "_local", dict(registry._local))
     return tmp_path
 
 
@@ -143,3 +147,47 @@ def shrunk(config: Config) -> Config:
         settings |= TINY_DATA
     texts = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
     return config_from_plain(config.plain(), texts, source="the page")
+
+
+@pytest.fixture(scope="session")
+def install_sources() -> Callable[[Path], None]:
+    """Make a project folder an installed package, for whoever has its ``src`` on the path."""
+
+    def install(folder: Path) -> None:
+        text = (folder / "pyproject.toml").read_text(encoding="utf-8")
+        project = tomllib.loads(text)["project"]
+        name = project["name"].replace("-", "_")
+        info = folder / "src" / f"{name}-{project['version']}.dist-info"
+        info.mkdir()
+        requires = "".join(f"Requires-Dist: {one}\n" for one in project["dependencies"])
+        head = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+        (info / "METADATA").write_text(head + requires)
+        groups = [
+            f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
+            for group, entries in project["entry-points"].items()
+        ]
+        (info / "entry_points.txt").write_text("\n".join(groups))
+
+    return install
+
+
+@pytest.fixture(scope="session")
+def python_in(picture_cache: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run Python in a folder, with its ``src`` on the path."""
+
+    def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=folder,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(folder / "src"),
+                "REID_CACHE": str(picture_cache),
+                "OMP_NUM_THREADS": "1",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run

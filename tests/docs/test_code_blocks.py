@@ -19,7 +19,7 @@ from reid_core.engine.check import check_config
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     str(path.relative_to(ROOT))
-    for pattern in ("*.md", "docs/*.md", "core/README.md", "plugins/*/README.md")
+    for pattern in ("*.md", "docs/*.md", "docs/kinds/*.md", "core/README.md", "plugins/*/README.md")
     for path in ROOT.glob(pattern)
 )
 

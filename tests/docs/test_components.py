@@ -11,8 +11,8 @@ from typing import get_args
 import pytest
 
 from reid_core.data.datasets.synthetic.settings import LIMITS
-from reid_core.engine.check import CONTEXT
 from reid_core.plugins import registries
+from reid_core.plugins.context import CONTEXT
 from reid_core.plugins.index import KINDS
 from reid_plugin_heads.pooling.build import PoolingName
 
@@ -27,7 +27,8 @@ def declared():
         project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
         for group, entries in project.get("entry-points", {}).items():
             kind = group.removeprefix("reid_core.")
-            found += [(kind, name, project["name"]) for name in entries]
+            if kind in KINDS:  # the others say something of the distribution as a whole
+                found += [(kind, name, project["name"]) for name in entries]
     return found
 
 
@@ -105,13 +106,26 @@ def test_the_pooling_table_has_every_pooling(page):
 def test_context_is_what_the_trainer_offers(page):
     ((_, rows),) = page("docs/plugins.md").section("Context").tables()
     documented = {cells[0].strip("`"): tuple(re.findall(r"`(\w+)`", cells[1])) for cells in rows}
-    assert documented == CONTEXT
+    assert documented == dict(CONTEXT)
 
 
-def test_other_kinds_are_the_kinds_that_the_tutorial_leaves_out(page):
-    ((_, rows),) = page("docs/plugins.md").section("Other kinds").tables()
-    shown = {cells[0].strip("`") for cells in rows} | {"backbones", "heads", "losses", "hooks"}
-    assert shown | {"rerankers"} == set(KINDS)
+def test_every_kind_is_in_the_overview(page):
+    section = page("docs/plugins.md").section("Kinds")
+    ((_, rows),) = section.tables()
+    shown = [re.search(r"`(\w+)`", cells[0])[1] for cells in rows]
+    assert "The kind `rerankers` is reserved" in section.prose
+    assert {*shown, "rerankers"} == set(KINDS)
+    assert len(shown) == len(set(shown))
+
+
+def test_the_page_of_a_kind_names_its_context_and_no_other(page):
+    known = {name for names in CONTEXT.values() for name in names} - {"backbone", "head", "losses"}
+    for kind in set(KINDS) - {"rerankers"}:
+        text = page(f"docs/kinds/{kind}.md").section("Contract").prose
+        (paragraph,) = re.findall(r"\[context\]\(.*?(?=\n\n[^-\n])", text, re.S) or [""]
+        named = set(re.findall(r"`(\w+)", paragraph)) & known
+        offered = set(CONTEXT.get(kind, ())) & known
+        assert named == (offered if kind != "optimizers" else set()), kind
 
 
 def test_the_synthetic_table_of_the_data_page_has_the_same_defaults(page, entries):

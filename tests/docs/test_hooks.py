@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import json
 import re
-from collections import Counter
+import sys
+from pathlib import Path
 
 import pytest
 import torch
 
-from reid_core.config import load_config
-from reid_core.engine import DefaultTrainer
-from reid_core.hookspecs import HookSpecs, hookimpl
+from reid_core.hookspecs import HookSpecs
 
 # One process for all of them: they share what is slow to make.
 pytestmark = pytest.mark.xdist_group("docs_hooks")
@@ -20,22 +20,21 @@ pytestmark = pytest.mark.xdist_group("docs_hooks")
 HOOKS = {name: spec for name, spec in vars(HookSpecs).items() if not name.startswith("_")}
 OUTCOMES = ("completed", "stopped", "failed", "interrupted")
 
-#: 2 epochs of 4 steps, evaluated at the start and after each epoch.
-SETTINGS = {
-    "data.train": {"name": "synthetic", "identities": 4, "test_identities": 4}
-    | {"cameras": 2, "shots": 4},
-    "data.image_size": [64, 32],
-    "data.batch": {"sampler": "identity", "identities": 2, "instances": 4},
-    "data.workers": 0,
-    "train.epochs": 2,
-    "train.schedule": {"name": "constant"},
-    "evaluate": {"every": 1, "at_start": True},
-    "device": "cpu",
-}
+
+def _load(name):
+    """Import a script of this folder, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+recorded_runs = _load("recorded_runs")
 
 
 def test_every_hook_has_its_signature(page):
-    section = page("docs/plugins.md").section("Hooks")
+    section = page("docs/hooks.md").section("Reference")
     for name, spec in HOOKS.items():
         signature = str(inspect.signature(spec)).replace("'", "")
         (block,) = section.section(name).blocks("py")
@@ -43,97 +42,87 @@ def test_every_hook_has_its_signature(page):
 
 
 def test_the_reference_has_the_hooks_in_their_order(page):
-    headings = re.findall(r"^### (\w+)$", page("docs/plugins.md").section("Hooks").prose, re.M)
-    assert [heading for heading in headings if heading in HOOKS] == list(HOOKS)
+    headings = re.findall(r"^### (\w+)$", page("docs/hooks.md").section("Reference").prose, re.M)
+    assert headings == list(HOOKS)
 
 
 def test_hooks_named_in_running_text_exist(page):
     pattern = r"`((?:before|after|on|should|run|validate)_[a-z]+)`"
-    for name in ("plugins", "training"):
-        named = set(re.findall(pattern, page(f"docs/{name}.md").prose))
-        assert named <= set(HOOKS)
-
-
-class Recorder:
-    """Counts the calls of every hook, and ends the run with its sixth step as it is told to."""
-
-    def __init__(self, ending):
-        self.ending = ending
-        self.calls = Counter()
-
-    @hookimpl
-    def after_step(self, trainer, step):
-        self.calls["after_step"] += 1
-        if step == 5 and self.ending == "failed":
-            raise RuntimeError("on purpose")
-        if step == 5 and self.ending == "interrupted":
-            trainer.request_stop(15)
-
-    @hookimpl
-    def should_stop(self, step):
-        self.calls["should_stop"] += 1
-        return "on purpose" if step == 5 and self.ending == "stopped" else None
-
-
-def _counting(name):
-    def count(self):
-        self.calls[name] += 1
-
-    return hookimpl(count)
-
-
-for _name in set(HOOKS) - {"after_step", "should_stop", "validate_config"}:
-    setattr(Recorder, _name, _counting(_name))
+    for name in ("hooks", "kinds/hooks", "plugins", "training", "from_fastreid"):
+        named = set(re.findall(pattern, page(f"docs/{name}.md").prose)) - {"on_error"}
+        assert named <= set(HOOKS), name
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory, picture_cache):
-    """The calls and the run folder of a run for each outcome."""
-    runs = {}
-    folder = tmp_path_factory.mktemp("outcomes")
+    """A run for each way to end."""
+    folder = tmp_path_factory.mktemp("ways")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REID_CACHE", str(picture_cache))
-        for outcome in OUTCOMES:
-            settings = SETTINGS | {"output": str(folder / outcome)}
-            trainer = DefaultTrainer(load_config("osnet/osnet_x0_25", settings))
-            recorder = Recorder(outcome)
-            trainer.register_hooks([recorder])
-            try:
-                status = trainer.train().status
-            except BaseException as error:
-                status = "failed" if isinstance(error, RuntimeError) else "interrupted"
-            assert status == outcome
-            runs[outcome] = (recorder.calls, folder / outcome)
-    return runs
+        return {
+            way: recorded_runs.record(way, folder / str(number))
+            for number, way in enumerate(recorded_runs.WAYS)
+        }
 
 
 def test_the_table_of_calls_is_what_happens(page, recorded):
-    section = page("docs/training.md").section("How a run ends")
-    table = section.tables()[1][1]
-    documented = {cells[0].strip("`"): [int(cell) for cell in cells[1:]] for cells in table}
-    expected = {
-        name: [recorded[outcome][0][name] for outcome in OUTCOMES]
-        for name in HOOKS
-        if name != "validate_config"
-    }
-    assert documented == expected
+    section = page("docs/hooks.md").section("How often each hook is called")
+    ((_, rows),) = section.tables()
+    assert rows == recorded_runs.table(recorded)
+    header = next(line for line in section.prose.splitlines() if line.startswith("|"))
+    assert [cell.strip() for cell in header.strip("|").split("|")] == ["hook", *recorded]
+
+
+def test_every_way_to_end_is_explained(page):
+    section = page("docs/hooks.md").section("How often each hook is called")
+    explained = re.findall(r"^- \*\*(.+?)\*\*:", section.prose, re.M)
+    assert explained == list(recorded_runs.WAYS)
+
+
+def test_a_failing_observer_changes_nothing_for_the_others(recorded):
+    assert recorded["an observer fails"].others == recorded["completed"].calls
 
 
 def test_the_table_of_what_is_left_is_what_is_left(page, recorded):
-    table = {
-        cells[0]: cells[1:]
-        for cells in page("docs/training.md").section("How a run ends").tables()[2][1]
-    }
-    for column, outcome in enumerate(OUTCOMES):
-        folder = recorded[outcome][1]
-        newest = max((folder / "checkpoints").glob("step_*.pt")).stem
-        assert table["newest checkpoint"][column] == f"step {int(newest.partition('_')[2])}"
-        results = json.loads((folder / "results.json").read_text())
-        steps = ", ".join(str(entry["step"]) for entry in results["evaluations"])
-        assert table["evaluated after steps"][column] == steps
-        status = json.loads((folder / "status.json").read_text())["state"]
-        assert table["`status.json`, `results.json`"][column] == status == results["outcome"]
-        assert (folder / "report.html").is_file() == (table["`report.html`"][column] == "yes")
+    section = page("docs/training.md").section("How a run ends")
+    table = {cells[0]: cells[1:] for cells in section.tables()[1][1]}
+    header = next(line for line in section.prose.splitlines() if line.startswith("| left"))
+    for column, way in enumerate(cell.strip() for cell in header.strip("|").split("|")[1:]):
+        run = recorded[way]
+        folder = run.folder
+        assert {name: cells[column] for name, cells in table.items()} == {
+            "newest regular checkpoint": newest_checkpoint(folder),
+            "`checkpoints/emergency.pt`": emergency_checkpoint(folder),
+            "evaluated after steps": evaluated_steps(folder),
+            "`status.json`, `results.json`": run.status,
+            "`report.html`": "yes" if (folder / "report.html").is_file() else "no",
+        }
+        states = {read(folder / "status.json")["state"], read(folder / "results.json")["outcome"]}
+        assert states == {run.status}
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def newest_checkpoint(folder):
+    newest = max((folder / "checkpoints").glob("step_*.pt")).stem
+    return f"step {int(newest.partition('_')[2])}"
+
+
+def emergency_checkpoint(folder):
+    path = folder / "checkpoints" / "emergency.pt"
+    return f"step {torch.load(path, weights_only=True)['step']}" if path.is_file() else "no"
+
+
+def evaluated_steps(folder):
+    return ", ".join(str(entry["step"]) for entry in read(folder / "results.json")["evaluations"])
+
+
+def test_the_note_says_how_to_go_on_from_the_emergency_checkpoint(recorded):
+    notes = " ".join(recorded["a hook fails"].notes)
+    assert "emergency.pt" in notes
+    assert "emergency.pt" not in " ".join(recorded["the step fails"].notes)
 
 
 def test_the_table_of_outcomes_has_every_outcome(page):
@@ -143,7 +132,7 @@ def test_the_table_of_outcomes_has_every_outcome(page):
 
 def test_the_run_folder_holds_what_the_page_lists(page, recorded):
     ((_, rows), (_, columns)) = page("docs/getting_started.md").section("The run folder").tables()
-    folder = recorded["completed"][1]
+    folder = recorded["completed"].folder
     listed = {cells[0].strip("`").rstrip("/") for cells in rows}
     there = {path.name for path in folder.iterdir()}
     # The log file belongs to the command: a program logs as it likes.
@@ -167,5 +156,5 @@ def test_the_run_folder_holds_what_the_page_lists(page, recorded):
 def test_the_checkpoint_holds_what_the_page_lists(page, recorded):
     ((_, rows),) = page("docs/training.md").section("Checkpoints").tables()
     listed = {name for cells in rows for name in re.findall(r"`(\w+)`", cells[0])}
-    path = max((recorded["completed"][1] / "checkpoints").glob("step_*.pt"))
+    path = max((recorded["completed"].folder / "checkpoints").glob("step_*.pt"))
     assert listed == set(torch.load(path, weights_only=True))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
+import types
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import torch
@@ -13,13 +15,16 @@ from torch import nn
 from reid_core.checkpoint.weights import load_into
 from reid_core.config import load_config
 from reid_core.data.image_reader import read_image
+from reid_core.data.transforms import ImageTransform
 from reid_core.engine import DefaultTrainer
 from reid_core.engine.check import check_config
 from reid_core.engine.device import pick_device
 from reid_core.engine.hook_manager import HookManager
+from reid_core.engine.provenance import UsedComponent, require_components
 from reid_core.errors import ReidError
 from reid_core.hookspecs import hookimpl
-from reid_core.plugins.index import PluginIndex
+from reid_core.plugins.index import PluginIndex, disabled_plugins
+from reid_core.plugins.registries import TRANSFORMS
 from reid_core.plugins.registry import Registry
 from reid_core.testing import write_tiny_market
 
@@ -142,6 +147,38 @@ def scanned():
     return Registry("heads", index=PluginIndex.scan())
 
 
+def known_but_not_installed():
+    with mock.patch("reid_core.plugins.refusals.installed_version", return_value=None):
+        PluginIndex(()).find("backbones", "osnet_x0_25")
+
+
+def disabled_plugin():
+    with disabled_plugins(["reid-plugin-osnet"]):
+        PluginIndex.scan().find("backbones", "osnet_x0_25")
+
+
+def misspelt_switch():
+    check_config(load_config(RECIPE, {"plugins.disable": ["reid-plugin-osnt"]}))
+
+
+def other_plugin_api():
+    api = "[reid_core.plugin_api]\n2 = one"
+    distribution("reid-plugin-one", f"newer = one:Head\n{api}")
+    scanned().resolve("newer")
+
+
+def missing_requirement():
+    Path("site").mkdir()
+    Path("site/one.py").write_text("import not_there_at_all")
+    distribution("reid-plugin-one", "broken = one:Head", needs="not-there-at-all>=2")
+    scanned().get("broken")
+
+
+def missing_component_of_a_run():
+    config = load_config(RECIPE, {"model.head": {"name": "small"}})
+    require_components(config, [UsedComponent("heads", "small", "reid-plugin-small", "0.3.1")])
+
+
 def two_providers():
     distribution("reid-plugin-one", "same = one:Head")
     distribution("reid-plugin-two", "same = two:Head")
@@ -164,6 +201,58 @@ def misspelt_hook():
         def after_stp(self): ...
 
     HookManager().add(Mine())
+
+
+def unmarked_hook():
+    class Mine:
+        def look(self): ...
+
+    HookManager().add(Mine())
+
+
+def two_steps():
+    class Mine:
+        @hookimpl
+        def run_step(self): ...
+
+    HookManager().extend([("one", Mine()), ("two", Mine())])
+
+
+def noisy_hook():
+    class Mine:
+        @hookimpl
+        def after_step(self):
+            torch.rand(1)
+
+    trainer = DefaultTrainer(load_config(RECIPE, settings()))
+    trainer.hooks.add(Mine(), id="mine")
+    trainer.train()
+
+
+def with_transform(transform):
+    with mock.patch.dict(TRANSFORMS._local, {"mine": lambda: transform}):
+        workers = {"data__workers": 1, "data__start_method": "spawn"}
+        train(data__transforms=["mine"], **workers)
+
+
+class Keeps(ImageTransform):
+    change = None
+
+    def __call__(self, image, rng):
+        return image
+
+
+def transform_with_a_lambda():
+    transform = Keeps()
+    transform.change = lambda image: image
+    with_transform(transform)
+
+
+def transform_that_only_this_process_has():
+    local = types.ModuleType("nowhere_on_the_disk")
+    local.Local = type("Local", (Keeps,), {"__module__": local.__name__})
+    with mock.patch.dict(sys.modules, {local.__name__: local}):
+        with_transform(local.Local())
 
 
 def hook_twice():
@@ -216,9 +305,20 @@ SCENARIOS = [
     unknown_recipe,
     missing_distribution,
     two_providers,
+    known_but_not_installed,
+    disabled_plugin,
+    misspelt_switch,
     broken_plugin,
     newer_core_needed,
+    other_plugin_api,
+    missing_requirement,
+    missing_component_of_a_run,
     misspelt_hook,
+    unmarked_hook,
+    two_steps,
+    noisy_hook,
+    transform_with_a_lambda,
+    transform_that_only_this_process_has,
     hook_twice,
     other_weights,
     other_identities,
