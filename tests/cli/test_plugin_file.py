@@ -85,6 +85,18 @@ def test_a_file_that_is_not_there_is_a_usage_error(run, small_osnet):
     assert "none.py does not exist" in result.stderr
 
 
+def test_a_hook_that_exits_has_not_ended_the_run_well(run, small_osnet, tmp_path):
+    (tmp_path / "my_code.py").write_text(
+        HOOK.replace('print("epoch"', 'raise SystemExit(0, "epoch"')
+    )
+    options = ["--plugin-file", "my_code.py", "--set", "hooks=[shout]", "--output", "out"]
+    result = run("reid-train", *small_osnet, *options)
+    assert result.returncode == 1
+    assert "training was ended by sys.exit(" in result.stderr
+    assert "raised by hook 'shout' (plugin file " in result.stderr
+    assert json.loads((tmp_path / "out/status.json").read_text())["state"] == "failed"
+
+
 def test_hooks_can_be_traced(run, small_osnet):
     result = run("reid-train", *small_osnet, "--set", "epochs=1", "--trace-hooks")
     assert result.returncode == 0, result.stderr

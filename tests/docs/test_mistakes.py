@@ -131,7 +131,22 @@ LOSS_CLASS = (
 
 
 def loss_with_a_value_an_image(broken):
-    broken.install("losses", LOSS_CLASS.format(value="x.square().sum(dim=1)"))
+    train_with_loss(broken, "x.square().sum(dim=1)")
+
+
+def loss_without_gradient(broken):
+    train_with_loss(broken, "x.detach().square().mean()")
+
+
+def loss_that_reports_a_float(broken):
+    train_with_loss(broken, "x.square().mean()", reported="self.value.item()")
+
+
+def train_with_loss(broken, value, reported="self.value"):
+    code = LOSS_CLASS.format(value=value).replace(
+        "{'value': self.value}", f"{{'value': {reported}}}"
+    )
+    broken.install("losses", code)
     model = broken.model(model__losses=["wrong"]).train()
     trainer = SimpleTrainer(model, [0], torch.optim.SGD(model.parameters(), lr=0.1))
     trainer.forward(testing.tiny_reid_batch(image_size=(32, 16), identities=2, instances=2))
@@ -394,7 +409,13 @@ SCENARIOS = {
         head_with_two_names_for_one_branch,
         head_that_is_no_module,
     ],
-    "losses": [loss_with_a_value_an_image, loss_that_keeps_its_graph, loss_that_needs_positives],
+    "losses": [
+        loss_with_a_value_an_image,
+        loss_without_gradient,
+        loss_that_reports_a_float,
+        loss_that_keeps_its_graph,
+        loss_that_needs_positives,
+    ],
     "models": [model_that_is_a_plain_module, model_that_returns_nothing],
     "hooks": [
         hook_with_a_misspelt_method,

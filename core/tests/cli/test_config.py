@@ -9,7 +9,10 @@ from click.testing import CliRunner, Result
 
 from reid_core.cli.config import main
 from reid_core.config import Config, load_config
+from reid_core.plugins.component_ref import ComponentRef
+from reid_core.plugins.index import PluginIndex
 from reid_core.plugins.metadata import installed_version
+from reid_core.plugins.switches import switches_of_environment
 
 
 def run(*arguments: str) -> Result:
@@ -133,3 +136,25 @@ def test_without_any_recipe_the_list_says_what_to_install(monkeypatch: pytest.Mo
         "no installed package ships recipes; try: pip install reid-plugin-osnet\n"
     )
     assert json.loads(run("list", "--json").stdout)["recipes"] == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "undo"),
+    [
+        ("REID_NO_PLUGINS", "1", "REID_NO_PLUGINS; unset REID_NO_PLUGINS to use it"),
+        ("REID_DISABLE_PLUGINS", "fake-a,fake-b",
+         "REID_DISABLE_PLUGINS; take fake-a out of REID_DISABLE_PLUGINS to use it"),
+    ],
+)  # fmt: skip
+def test_recipes_that_a_switch_hides_are_not_said_to_be_missing(
+    variable: str, value: str, undo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    off = ComponentRef("recipes", "a", "m", "fake-a", "1.0", "disabled")
+    head = ComponentRef("heads", "b", "m:B", "fake-b", "1.0", "disabled")
+    index = PluginIndex((head, off), switches=switches_of_environment())
+    monkeypatch.setattr("reid_core.cli.config.list_recipes", dict)
+    monkeypatch.setattr("reid_core.cli.config.installed", lambda: index)
+    result = run("list")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"the recipes of fake-a are disabled by {undo}\n"

@@ -48,10 +48,12 @@ def test_it_prints_the_next_three_commands() -> None:
         "wrote reid-plugin-my-loss: 12 files. Next:\n"
         "\n"
         "  cd reid-plugin-my-loss && pip install -e '.[test]'\n"
-        "  pytest\n"
+        "  python -m pytest\n"
         "  reid-train --config my_loss/example\n"
     )
     assert (Path("reid-plugin-my-loss") / "pyproject.toml").is_file()
+    # A script of that name may be one of another environment.
+    assert "\npython -m pytest\n" in Path("reid-plugin-my-loss/README.md").read_text()
 
 
 def test_the_folder_may_be_elsewhere_and_its_name_is_quoted_for_the_shell() -> None:

@@ -196,7 +196,7 @@ def test_an_alias_says_what_it_stands_for(fake_dist: FakeSite) -> None:
         ),
         (["zzz"], 4, "error: no installed component is called 'zzz'; 'reid-plugins list'"),
         (["identty", "--kind", "samplers"], 4, "error: unknown sampler 'identty'; did you mean"),
-        (["identity", "--kind", "heads"], 4, "among the samplers of reid-core there is one"),
+        (["identity", "--kind", "heads"], 4, "; reid-core has a sampler of that name; "),
         (["identity", "--kind", "hed"], 2, "error: --kind hed: no such kind; did you mean heads?"),
     ],
 )

@@ -114,6 +114,14 @@ def test_a_wrong_name_in_the_environment_is_a_usage_error(monkeypatch: pytest.Mo
     assert message_of(Config(), UsageError) == (
         "REID_DISABLE_PLUGINS: osnt provides nothing here; did you mean reid-plugin-osnet?"
     )
+    for name in ("bad name!", "fake-a>=1"):
+        monkeypatch.setenv("REID_DISABLE_PLUGINS", f"fake-a,{name}")
+        assert message_of(Config(), UsageError) == (
+            f"REID_DISABLE_PLUGINS: {name!r} is neither a distribution such as 'reid-plugin-timm' "
+            "nor '*'"
+        )
+    monkeypatch.setenv("REID_DISABLE_PLUGINS", "*")
+    check_plugin_settings(Config())
     monkeypatch.setenv("REID_DISABLE_PLUGINS", "reid-core")
     assert "reid-core cannot be disabled" in message_of(Config(), UsageError)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -132,6 +133,17 @@ def test_a_broken_distribution_is_left_out_of_the_list_and_told_when_it_is_used(
     text = message_of("broken/small", PluginError)
     assert f"recipes 'broken' of fake-a 1.0 lie in {value}" in text
     assert "pip install --force-reinstall fake-a" in text
+
+
+def test_a_project_that_was_moved_is_installed_again_from_where_it_is(ship) -> None:
+    folder = ship("fake-a", "moved", {}, "not_there.recipes")
+    info = next(folder.parent.glob("**/fake_a-1.0.dist-info"))
+    url = {"url": "file:///gone/fake-a", "dir_info": {"editable": True}}
+    (info / "direct_url.json").write_text(json.dumps(url))
+    rescan()
+    text = message_of("moved/small", PluginError)
+    assert "reinstall it: pip install -e " in text
+    assert "--force-reinstall" not in text
 
 
 def test_recipes_for_another_core_are_left_out_of_the_list_and_told_when_used(ship) -> None:

@@ -9,6 +9,7 @@ from reid_core.engine import DefaultTrainer
 from reid_core.engine.check import check_config
 from reid_core.engine.evaluate import evaluate_model, load_model
 from reid_core.errors import ConfigError, PluginError
+from reid_core.hookspecs import hookimpl
 from reid_core.plugins.index import rescan
 from reid_core.plugins.registries import HEADS, PROTOCOLS
 from reid_core.plugins.switches import Switch, active_switches
@@ -79,3 +80,23 @@ def test_a_disabled_component_is_an_error_at_its_place(tiny_recipe, tmp_path, mo
 def test_a_disabled_name_that_cannot_be_meant_is_an_error_at_its_place(tiny_recipe):
     with pytest.raises(ConfigError, match=r"^--set plugins.disable=\[reid-core\]  plugins.disab"):
         check_config(load_config(tiny_recipe, ["plugins.disable=[reid-core]"]))
+
+
+def test_they_are_left_out_while_it_trains_too(without_plugins):
+    seen = {}
+
+    class Look:
+        @hookimpl
+        def before_train(self):
+            seen["train"] = active_switches()
+
+        @hookimpl
+        def before_eval(self):
+            seen["test"] = active_switches()
+
+    trainer = DefaultTrainer(without_plugins)
+    trainer.register_hooks([Look()])
+    trainer.train(0, 1)
+    trainer.test()
+    assert seen == {"train": ALL, "test": ALL}
+    assert active_switches() == ()

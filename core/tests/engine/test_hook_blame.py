@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from reid_core.engine import HookManager
-from reid_core.engine.hook_blame import Culprit, find_culprit, note_culprit, origin_of
+from reid_core.engine.hook_blame import Culprit, find_culprit, note_culprit
 from reid_core.errors import ConfigError
 from reid_core.hooks.console import Console
 from reid_core.hookspecs import hookimpl
+from reid_core.plugins.origin import origin_of
 
 
 class Fails:
@@ -86,6 +87,34 @@ def test_only_a_mistake_that_the_core_itself_tells_goes_without_a_note(error, or
     note_culprit(error, Culprit("mine", "after_step", origin))
     notes = getattr(error, "__notes__", [])
     assert notes == ([f"raised by hook 'mine' ({origin}) in after_step"] if has_note else [])
+
+
+def test_an_id_that_happens_to_be_part_of_the_message_is_no_note():
+    error = ValueError("the schema has no such field")
+    note_culprit(error, Culprit("ema", "after_step", "reid-plugin-x 1"))
+    assert error.__notes__ == ["raised by hook 'ema' (reid-plugin-x 1) in after_step"]
+
+
+def test_what_a_hook_raises_about_a_config_or_at_the_end_names_it():
+    class Breaks:
+        @hookimpl
+        def validate_config(self, config):
+            raise ValueError("first")
+
+        @hookimpl
+        def after_train(self):
+            raise ValueError("last")
+
+    manager = HookManager()
+    manager.add(Breaks(), id="mine")
+    with pytest.raises(ValueError, match="first") as caught:
+        manager.validate_config(None)
+    notes = [caught.value.__notes__, manager.after_train(trainer=None, outcome=None)[0].__notes__]
+    origin = f"hook 'mine' (module {__name__})"
+    assert notes == [
+        [f"raised by {origin} in validate_config"],
+        [f"raised by {origin} in after_train"],
+    ]
 
 
 def test_the_manager_does_not_blame_the_default_step():

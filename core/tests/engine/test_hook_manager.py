@@ -154,6 +154,30 @@ def test_a_method_with_the_name_of_a_hook_but_without_the_marker_is_refused():
             HookManager().add(hook)
 
 
+def test_an_implementation_on_the_instance_is_refused():
+    hook = Good()
+    hook.after_step = hookimpl(lambda step: None)
+    with pytest.raises(PluginError, match="after_step was put on the instance; implementations"):
+        HookManager().add(hook)
+
+
+def test_a_state_that_cannot_be_taken_back_names_the_hook():
+    class Stateful(Good):
+        def state_dict(self):
+            return {"n": 1}
+
+        def load_state_dict(self, state):
+            raise KeyError("m")
+
+    manager = HookManager()
+    manager.add(Stateful(), id="mine")
+    with pytest.raises(KeyError, match="m") as caught:
+        manager.load_state_dict({"mine": {"n": 1}})
+    assert caught.value.__notes__ == [
+        f"raised by hook 'mine' (module {__name__}) in load_state_dict"
+    ]
+
+
 def test_hooks_that_all_run_cannot_be_wrapped():
     class Wraps:
         @hookimpl(wrapper=True)

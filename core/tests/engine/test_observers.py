@@ -125,6 +125,142 @@ def test_the_methods_of_the_seeds_are_guarded_too():
     assert hook.calls == 1
 
 
+def test_an_observer_does_not_answer_for_a_hook_that_it_calls():
+    class Logs:
+        observer = True
+
+        @hookimpl
+        def after_step(self, trainer, step):
+            trainer.hooks.on_log(trainer=trainer, step=step, scalars={})
+
+    class Broken:
+        @hookimpl
+        def on_log(self):
+            raise OSError("the disk is full")
+
+    trainer = Trainer()
+    trainer.hooks.extend([("logs", Logs()), ("broken", Broken())])
+    with pytest.raises(OSError, match="the disk is full") as caught:
+        trainer.train(0, 3)
+    assert any("raised by hook 'broken'" in note for note in caught.value.__notes__)
+
+
+def test_a_state_that_an_observer_cannot_give_or_take_switches_it_off(caplog):
+    class Broken(Counter):
+        observer = True
+
+        def state_dict(self):
+            raise KeyError("n")
+
+        def load_state_dict(self, state):
+            raise KeyError("m")
+
+    for call in (lambda hooks: hooks.state_dict(), lambda hooks: hooks.load_state_dict({"b": {}})):
+        trainer, broken = Trainer(), Broken()
+        trainer.hooks.add(broken, id="b")
+        call(trainer.hooks)
+        trainer.train(0, 2)
+        assert broken.steps == []
+    assert "failed in state_dict and is switched off" in caplog.text
+    assert "failed in load_state_dict and is switched off" in caplog.text
+
+
+def test_the_state_of_another_hook_that_fails_names_it():
+    class Broken(Counter):
+        def state_dict(self):
+            raise KeyError("n")
+
+        def load_state_dict(self, state):
+            pass
+
+    trainer = Trainer()
+    trainer.hooks.add(Broken(), id="mine")
+    with pytest.raises(KeyError, match="n") as caught:
+        trainer.hooks.state_dict()
+    assert caught.value.__notes__ == [f"raised by hook 'mine' (module {__name__}) in state_dict"]
+
+
+def test_only_the_class_can_say_that_a_hook_is_an_observer():
+    class Says(Tracker):
+        observer = False
+
+        def __init__(self):
+            super().__init__()
+            self.observer = True
+
+    trainer = Trainer()
+    trainer.hooks.add(Says(), id="mine")
+    with pytest.raises(OSError, match="no route"):
+        trainer.train(0, 6)
+
+
+class Model(Trainer):
+    """A trainer with one weight, and its gradient."""
+
+    def __init__(self):
+        super().__init__()
+        self.model = torch.nn.Linear(2, 1)
+
+    def run_step(self, batch):
+        self.model.zero_grad()
+        self.model(torch.ones(1, 2)).sum().backward()
+        self.hooks.after_backward(trainer=self, step=self.iter)
+        return super().run_step(batch)
+
+
+def doubles(trainer):
+    trainer.model.weight.grad.mul_(2)
+
+
+def replaces(trainer):
+    trainer.model.weight.grad = torch.zeros(1, 2)
+
+
+def steps(trainer):
+    with torch.no_grad():
+        trainer.model.weight.add_(1)
+
+
+@pytest.mark.parametrize("change", [doubles, replaces, steps])
+def test_an_observer_that_changes_the_run_ends_it_and_is_not_switched_off(change):
+    class Clips:
+        observer = True
+
+        @hookimpl
+        def after_backward(self, trainer):
+            change(trainer)
+
+    trainer = Model()
+    trainer.hooks.bind(trainer)
+    trainer.hooks.add(Clips(), id="clip")
+    with pytest.raises(PluginError) as caught:
+        trainer.train(0, 3)
+    assert "hook 'clip' (module " in str(caught.value)
+    assert "changes weights or gradients in after_backward" in str(caught.value)
+    assert "remove observer = True" in str(caught.value)
+
+
+def test_an_observer_may_read_them_and_another_hook_may_change_them():
+    class Looks:
+        observer = True
+        norm = 0.0
+
+        @hookimpl
+        def after_backward(self, trainer):
+            self.norm = trainer.model.weight.grad.norm().item()
+
+    class Clips:
+        @hookimpl
+        def after_backward(self, trainer):
+            doubles(trainer)
+
+    trainer, looks = Model(), Looks()
+    trainer.hooks.bind(trainer)
+    trainer.hooks.extend([("look", looks), ("clip", Clips())])
+    assert trainer.train(0, 3).status == "completed"
+    assert looks.norm > 0
+
+
 def decides_the_step():
     class Hook:
         observer = True

@@ -93,6 +93,22 @@ def test_a_name_that_means_another_distribution_now_is_refused(plain_head, site)
     )
 
 
+def test_where_the_one_that_was_used_is_disabled_the_switch_is_named(
+    tiny_recipe, site, monkeypatch
+):
+    site("reid-plugin-small", "0.3.1", ["small"])
+    site("reid-plugin-other", "1.0", ["small"])
+    changes = {"model.head": {"name": "small"}, "plugins.disable": ["reid-plugin-small"]}
+    config = load_config(tiny_recipe, changes)
+    assert message_of(config, used()).endswith(
+        "(not_there:Head)'s now; take reid-plugin-small out of plugins.disable to use it, and name "
+        "it reid-plugin-small/small"
+    )
+    monkeypatch.setenv("REID_DISABLE_PLUGINS", "reid-plugin-small,reid-plugin-x")
+    config = load_config(tiny_recipe, {"model.head": {"name": "small"}})
+    assert "; take reid-plugin-small out of REID_DISABLE_PLUGINS" in message_of(config, used())
+
+
 def test_a_name_that_two_have_now_is_refused_with_the_one_that_was_used(plain_head, site):
     site("reid-plugin-small", "0.3.1", ["small"])
     site("reid-plugin-other", "1.0", ["small"])

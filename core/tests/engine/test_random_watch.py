@@ -83,10 +83,44 @@ def test_a_hook_that_is_part_of_the_training_may_draw():
     assert train(Mixup(lambda: torch.rand(1))).iter == WATCHED_STEPS + 5
 
 
-def test_an_observer_that_moves_it_is_switched_off(caplog):
+def raises_after_drawing():
+    np.random.rand()
+    torch.rand(1)
+    raise ValueError("broken")
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [(lambda: torch.rand(1), "changed the global random state"), (raises_after_drawing, "broken")],
+)
+def test_an_observer_that_moves_it_is_switched_off_and_leaves_no_trace(draw, message, caplog):
     class Tracker(Noisy):
         observer = True
 
-    train(Tracker(lambda: torch.rand(1)))
+    def state_after(hook):
+        torch.manual_seed(0)
+        np.random.seed(0)
+        train(hook)
+        return torch.rand(1).item(), np.random.rand()
+
+    assert state_after(Tracker(draw)) == state_after(Noisy(lambda: None))
     assert "is switched off" in caplog.text
-    assert "changed the global random state" in caplog.text
+    assert message in caplog.text
+
+
+def test_a_draw_inside_of_a_hook_that_says_so_is_nobodys_fault():
+    class Draws:
+        uses_random = True
+
+        @hookimpl
+        def on_log(self):
+            torch.rand(1)
+
+    class Logs:
+        @hookimpl
+        def after_step(self, trainer, step):
+            trainer.hooks.on_log(trainer=trainer, step=step, scalars={})
+
+    trainer = Trainer()
+    trainer.hooks.extend([("logs", Logs()), ("draws", Draws())])
+    assert trainer.train(0, 3).status == "completed"

@@ -60,7 +60,7 @@ def emergency(trainer):
 
 @pytest.mark.parametrize(
     ("hook", "step"),
-    [("before_step", 5), ("after_backward", 5), ("after_step", 6), ("on_log", 6)],
+    [("before_step", 5), ("after_step", 6), ("on_log", 6)],
 )
 def test_the_state_is_saved_with_the_steps_that_are_in_the_weights(hook, step, tiny_config):
     trainer, error = fail(tiny_config, FailsIn(hook))
@@ -107,8 +107,9 @@ def test_a_plain_resume_takes_the_last_regular_checkpoint(tiny_config):
     assert resumed.start_iter == 4
 
 
-def test_inside_of_a_step_nothing_is_saved(tiny_config):
-    trainer, error = fail(tiny_config, FailsIn("run_step"))
+@pytest.mark.parametrize("hook", ["run_step", "after_backward"])
+def test_inside_of_a_step_nothing_is_saved(hook, tiny_config):
+    trainer, error = fail(tiny_config, FailsIn(hook))
     assert not emergency(trainer).exists()
     assert all("is saved" not in note for note in error.__notes__)
 
@@ -136,6 +137,31 @@ def test_weights_that_are_not_finite_are_not_saved(tiny_config):
 
     trainer, _ = fail(tiny_config, Poisons("none"))
     assert not emergency(trainer).exists()
+
+
+def test_a_hook_that_cannot_even_give_its_state_is_left_out(tiny_config, caplog):
+    class Broken(FailsIn):
+        def state_dict(self):
+            if hasattr(self, "average"):
+                return {}
+            raise AttributeError("average")
+
+        def load_state_dict(self, state):
+            pass
+
+        @hookimpl
+        def before_epoch(self):
+            self.average = 1
+
+        @hookimpl
+        def before_step(self, step):
+            if step == 5:
+                del self.average
+                raise self.error
+
+    trainer, _ = fail(tiny_config, Broken("none"))
+    assert "Broken" not in torch.load(emergency(trainer), weights_only=True)["hooks"]
+    assert "hook 'Broken': its state is not saved: AttributeError('average')" in caplog.text
 
 
 def test_nothing_is_saved_twice(tiny_config):

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from reid_core.inspection.declaration import Declaration, DeclaredEntry
 from reid_core.inspection.declared_checks import declared_findings, name_fault
 from reid_core.inspection.finding import Finding
+from reid_core.plugins.declaration import Declaration, DeclaredEntry
 
 GOOD = {"reid_core.losses": {"mine": "reid_plugin_x:Mine"}}
 

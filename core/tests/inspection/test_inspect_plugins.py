@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from reid_core.inspection.inspect_plugins import inspect_plugins
 from reid_core.inspection.probe_records import ProbeResult
 from reid_core.inspection.report import ComponentReport, DistributionReport
 from reid_core.plugins.component_ref import ComponentRef
+from reid_core.plugins.index import disabled_plugins
 from reid_core.testing.fake_dist import FakeSite
 
 ON_CORE = ["reid-core>=0.1"]
@@ -202,16 +204,6 @@ def test_one_made_for_another_plugin_api_is_a_fault_said_once(
     assert probed == []
 
 
-def test_one_that_a_switch_leaves_out_is_not_imported_and_no_fault(
-    fake_dist: FakeSite, probed: list[ComponentRef], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake_dist("reid-plugin-x", {"heads": {"mine": "reid_plugin_x:Mine"}}, requires=ON_CORE)
-    monkeypatch.setenv("REID_DISABLE_PLUGINS", "reid-plugin-x")
-    component = part(check("reid-plugin-x"), "mine")
-    assert (component.verdict, component.remark) == ("skipped", "by REID_DISABLE_PLUGINS")
-    assert probed == []
-
-
 def test_aliases_are_checked_against_what_they_stand_for(
     fake_dist: FakeSite, only: Only, probed: list[ComponentRef]
 ) -> None:
@@ -355,6 +347,7 @@ def test_a_wheel_holds_what_its_entry_points_name(case: str, tmp_path: Path, onl
         assert message in only(component).message
     else:
         assert (component.findings, component.verdict) == ((), "skipped")
+        assert component.remark == "of a file only the metadata is read"
 
 
 def test_recipes_of_an_installed_distribution_are_loaded(
@@ -403,3 +396,38 @@ def test_a_report_is_made_of_plain_types_with_its_counts(fake_dist: FakeSite) ->
     (component,) = plain["components"]  # type: ignore[misc]
     assert component["verdict"] == "fault"
     assert component["findings"][0]["rule"] == "naming"
+
+
+@pytest.mark.parametrize("variable", ["REID_NO_PLUGINS", "REID_DISABLE_PLUGINS"])
+def test_a_switch_hides_nothing_from_the_check(
+    variable: str,
+    fake_dist: FakeSite,
+    probed: list[ComponentRef],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    groups = {"heads": {"mine": "reid_plugin_x:Mine"}, "recipes": {"x": "recipes_of_x"}}
+    modules = {
+        "recipes_of_x/__init__.py": "",
+        "recipes_of_x/base.yaml": "model: {head: {name: mine}}\n",
+        "recipes_of_x/child.yaml": "extends: x/base\n",
+    }
+    fake_dist("reid-plugin-x", groups, requires=ON_CORE, modules=modules)
+    monkeypatch.setenv(variable, "reid-plugin-x")
+    report = check("reid-plugin-x")
+    assert os.environ[variable] == "reid-plugin-x"
+    assert [ref.name for ref in probed] == ["mine"]
+    assert [(c.name, c.status, c.is_checked) for c in report.components] == [
+        ("mine", "ok", True),
+        ("x", "ok", True),
+    ]
+    assert part(report, "x").remark == "2 recipes"
+    assert [finding for one in report.components for finding in one.findings] == []
+
+
+def test_a_switch_of_this_process_hides_nothing_either(
+    fake_dist: FakeSite, probed: list[ComponentRef]
+) -> None:
+    fake_dist("reid-plugin-x", {"heads": {"mine": "reid_plugin_x:Mine"}}, requires=ON_CORE)
+    with disabled_plugins(["*"]):
+        assert part(check("reid-plugin-x"), "mine").verdict == "ok"
+    assert [ref.name for ref in probed] == ["mine"]

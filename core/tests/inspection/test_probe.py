@@ -316,6 +316,11 @@ CASES: dict[str, tuple[str, str, tuple[str, str, str]]] = {
         f"{LOSS}    def __init__(self):\n        raise RuntimeError('no')\n",
         ("fault", "build", "cannot be built with its defaults: RuntimeError: no ("),
     ),
+    "forgets_super": (
+        "losses",
+        f"{LOSS}    def __init__(self):\n        self.layer = nn.Linear(2, 2)\n",
+        ("fault", "build", "Module.__init__() call ("),
+    ),
     "exits_when_built": (
         "losses",
         f"{LOSS}    def __init__(self):\n        raise SystemExit(2)\n",
@@ -417,6 +422,15 @@ def test_a_broken_component_is_told_what_is_wrong_with_it(
     assert (finding.level, finding.rule) == (level, rule)
     assert text in finding.message
     assert reports[name].verdict == level
+
+
+def test_a_failed_constructor_is_told_with_the_line_of_the_plugin(
+    reports: dict[str, ComponentReport], only: Callable[[ComponentReport], Finding]
+) -> None:
+    forgotten = only(reports["forgets_super"]).message
+    assert forgotten.endswith("shelf_forgets_super.py:6); mend it there")
+    deep = only(reports["needs_classes"]).message
+    assert "shelf_needs_classes.py:6); raise reid_core.errors.ConfigError where" in deep
 
 
 @pytest.mark.parametrize("name", GOOD)

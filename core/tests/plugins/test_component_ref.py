@@ -62,6 +62,23 @@ def test_a_group_that_is_no_kind_of_ours_is_bad_metadata() -> None:
     [
         ("reid_core.heads", "no import", "'no import' is no 'module:attribute'"),
         ("reid_core.recipes", "a-b", "'a-b' is no package of recipes"),
+        ("reid_core.heads", "a.b", "'a.b' is no 'module:attribute'"),
+        ("reid_core.heads", "a", "'a' is no 'module:attribute'"),
+        (
+            "reid_core.heads",
+            "pkg.mod.Obj",
+            "'pkg.mod.Obj' is no 'module:attribute'; did you mean 'pkg.mod:Obj'?",
+        ),
+        (
+            "reid_core.heads",
+            "pkg.mod.make",
+            "'pkg.mod.make' is no 'module:attribute'; did you mean 'pkg.mod:make'?",
+        ),
+        (
+            "reid_core.heads",
+            "pkg.Obj",
+            "'pkg.Obj' is no 'module:attribute'; did you mean 'pkg:Obj'?",
+        ),
     ],
 )
 def test_a_broken_value_is_told_in_a_line(group: str, value: str, detail: str) -> None:

@@ -168,7 +168,39 @@ def test_a_name_of_another_kind_is_pointed_out(fake_dist, scan) -> None:
     fake_dist("fake-a", {"losses": {"part": "a:Part"}})
     text = message_of(scan(), "part")
     assert "unknown head 'part' (none is installed)" in text
-    assert "among the losses of fake-a there is one" in text
+    assert "(none is installed); fake-a has a loss of that name; 'reid-plugins list'" in text
+
+
+def test_a_group_that_is_that_of_no_kind_is_pointed_out_with_the_right_one(fake_dist, scan) -> None:
+    fake_dist("fake-a", {"head": {"part": "a:Part"}, "zzz": {"part": "a:Part"}})
+    text = message_of(scan(), "part")
+    mend = "report it to its author, or uninstall it: pip uninstall fake-a"
+    assert (
+        f"; fake-a declares it in the group reid_core.head; did you mean reid_core.heads? {mend}; "
+        f"fake-a declares it in the group reid_core.zzz, which is that of no kind; {mend}; "
+        "'reid-plugins list'"
+    ) in text
+
+
+def test_an_alias_of_no_kind_is_pointed_out(fake_dist, scan) -> None:
+    fake_dist("fake-a", {"heads": {"good": "a:Good"}, "aliases": {"hads.part": "good"}})
+    assert (
+        "; fake-a declares it as an alias, but there is no kind 'hads'; did you mean heads? report"
+    ) in message_of(scan(), "part")
+
+
+def test_what_is_wrong_in_editable_mode_is_mended_in_the_project(fake_dist, scan, tmp_path) -> None:
+    url = {"url": tmp_path.as_uri(), "dir_info": {"editable": True}}
+    heads = "[reid_core.heads]\npart = a.b.Part\ntwice = a:A\ntwice = a:B\n"
+    text = f"{heads}[reid_core.head]\nlost = a:A\n"
+    fake_dist("fake-a", text, direct_url=url)
+    mend = f"mend its pyproject.toml and install it again: pip install -e {tmp_path}"
+    assert message_of(scan(), "part") == (
+        "head 'part' of fake-a 1.0 cannot be used: 'a.b.Part' is no 'module:attribute'; did you "
+        f"mean 'a.b:Part'? {mend}"
+    )
+    assert message_of(scan(), "twice").endswith(f"; {mend}")
+    assert f"did you mean reid_core.heads? {mend}; " in message_of(scan(), "lost")
 
 
 def test_names_that_the_caller_knows_are_offered_too(fake_dist, scan) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from reid_core.errors import PluginError
@@ -58,7 +60,47 @@ def test_a_missing_module_of_its_own_means_a_broken_installation(message_of) -> 
     assert text.endswith("; reinstall or update it: pip install --upgrade fake-a")
 
 
-def test_an_editable_installation_is_mended_in_its_sources(message_of) -> None:
-    editable = {"url": "file:///x", "dir_info": {"editable": True}}
-    text = message_of("fake_needy.other", direct_url=editable)
-    assert text.endswith("; fake-a is installed in editable mode: mend its sources")
+def editable(folder: Path) -> object:
+    return {"url": folder.as_uri(), "dir_info": {"editable": True}}
+
+
+def test_an_editable_installation_is_mended_in_its_sources(message_of, tmp_path) -> None:
+    text = message_of("fake_needy.other", direct_url=editable(tmp_path))
+    assert text.endswith(
+        "; fake-a is installed in editable mode: mend its sources, or its pyproject.toml and "
+        f"install it again: pip install -e {tmp_path}"
+    )
+
+
+def test_a_mistake_in_editable_sources_has_nothing_to_do_with_the_installation(
+    fake_dist, scan, tmp_path
+) -> None:
+    fake_dist(
+        "fake-a",
+        {"heads": {"part": "fake_odd:Part"}},
+        modules={"fake_odd.py": "raise ValueError('odd')\n"},
+        direct_url=editable(tmp_path),
+    )
+    with pytest.raises(PluginError, match=r"editable mode: mend its sources$"):
+        load_component(scan().find("heads", "part"))
+
+
+def test_a_module_that_an_editable_project_does_not_require_may_be_misspelt(
+    message_of, tmp_path
+) -> None:
+    text = message_of("troch", "torch", direct_url=editable(tmp_path))
+    assert text.endswith(
+        "; troch is missing, and fake-a does not require it: mend its sources, or add the package "
+        "that provides troch to its dependencies and install it again: "
+        f"pip install -e {tmp_path}"
+    )
+
+
+def test_an_editable_project_that_was_moved_is_installed_from_its_new_place(
+    message_of, tmp_path
+) -> None:
+    text = message_of("fake_needy.other", direct_url=editable(tmp_path / "old"))
+    assert text.endswith(
+        f"; fake-a is installed in editable mode from {tmp_path / 'old'}, which is not there any "
+        "more: pip install -e <where the project is now>"
+    )

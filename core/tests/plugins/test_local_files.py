@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import pytest
 
 from reid_core.errors import PluginError, UsageError
 from reid_core.plugins.local_files import load_plugin_file, plugin_file_of, plugin_files
-from reid_core.plugins.registries import HEADS
+from reid_core.plugins.registries import HEADS, local_components
 
 CODE = """
 from reid_core.plugins.registries import HEADS
@@ -117,3 +118,66 @@ def test_code_that_fails_is_named_with_its_line(code, message, file):
     with pytest.raises(PluginError, match=message) as caught:
         load_plugin_file(file)
     assert caught.value.__cause__ is not None
+
+
+def registered_names():
+    return {(ref.kind, ref.name) for ref in local_components()}
+
+
+def test_after_a_failure_everything_is_as_before_and_the_mended_file_can_be_loaded(file):
+    neighbour = CODE.replace("from_a_file", "from_a_neighbour")
+    (file.parent / "a_neighbour_module.py").write_text(neighbour)
+    before = (list(sys.path), set(sys.modules), registered_names())
+    file.write_text("import a_neighbour_module\n" + CODE + "1 / 0\n")
+    with pytest.raises(
+        PluginError, match=r"my_local_head.py:9 cannot be loaded: ZeroDivisionError"
+    ):
+        load_plugin_file(file)
+    assert (list(sys.path), set(sys.modules), registered_names()) == before
+    file.write_text("import a_neighbour_module\n" + CODE)
+    load_plugin_file(file)
+    names = {("heads", "from_a_file"), ("heads", "from_a_neighbour")}
+    assert registered_names() - before[2] == names
+
+
+def test_a_failure_leaves_what_another_file_of_the_folder_needs(file):
+    load_plugin_file(file)
+    other = file.with_name("my_other_head.py")
+    other.write_text("import my_local_head\n1 / 0\n")
+    before = (list(sys.path), registered_names())
+    with pytest.raises(PluginError, match=r"my_other_head.py:2"):
+        load_plugin_file(other)
+    assert (list(sys.path), registered_names()) == before
+    assert len(plugin_files()) == 1
+
+
+def test_an_interrupt_takes_it_back_too_and_stays_an_interrupt(file):
+    before = registered_names()
+    file.write_text(CODE + "raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        load_plugin_file(file)
+    assert registered_names() == before
+
+
+def test_another_spelling_of_its_path_is_the_same_file(file, tmp_path, monkeypatch):
+    record = load_plugin_file(file)
+    folder = tmp_path / "linked"
+    folder.symlink_to(tmp_path, target_is_directory=True)
+    link = tmp_path / "another_name.py"
+    link.symlink_to(file)
+    monkeypatch.chdir(tmp_path)
+    path = list(sys.path)
+    for name in (f"../{tmp_path.name}/{file.name}", folder / file.name, link, file.name):
+        assert load_plugin_file(name) is record
+    assert sys.path == path
+
+
+def test_a_file_that_its_folder_offers_under_another_spelling_is_no_other_module(file, monkeypatch):
+    monkeypatch.syspath_prepend(file.parent)
+    spelling = os.path.join(file.parent, "..", file.parent.name, file.name)  # noqa: PTH118
+    file.write_text("1 / 0\n")
+    with pytest.raises(PluginError, match=r"my_local_head.py:1 cannot be loaded"):
+        load_plugin_file(spelling)
+    file.write_text(CODE)
+    load_plugin_file(spelling)
+    assert HEADS.resolve("from_a_file").value == "my_local_head:Head"

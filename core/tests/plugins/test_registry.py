@@ -255,3 +255,12 @@ def test_registries_share_nothing() -> None:
     first, second = Registry("heads", PluginIndex(())), Registry("heads", PluginIndex(()))
     first.register(len, name="part")
     assert "part" not in second
+
+
+def test_an_object_of_this_process_can_be_taken_back(heads: Registry) -> None:
+    heads.register(dict, name="mine")
+    heads.unregister("mine")
+    heads.unregister("mine")
+    assert heads.names() == ()
+    heads.register(list, name="mine")
+    assert heads.get("mine") is list

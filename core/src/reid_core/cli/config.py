@@ -17,6 +17,7 @@ from reid_core.cli.common import (
 )
 from reid_core.config import list_recipes, load_config
 from reid_core.config.load import dump_config
+from reid_core.plugins.index import installed
 
 
 @click.group(context_settings=CONTEXT)
@@ -70,8 +71,18 @@ def list_command(as_json: bool) -> int:
         plain = [{"name": name, "path": str(path)} for name, path in recipes.items()]
         click.echo(json.dumps({"schema": 1, "recipes": plain}, indent=2))
         return 0
-    if not recipes:
-        click.echo("no installed package ships recipes; try: pip install reid-plugin-osnet")
-    for name in recipes:
-        click.echo(name)
+    for line in recipes or _why_none():
+        click.echo(line)
     return 0
+
+
+def _why_none() -> list[str]:
+    """Say how to get recipes: they are switched off, or not installed."""
+    index = installed()
+    dists = dict.fromkeys(r.dist for r in index.by_kind("recipes") if r.status == "disabled")
+    return [
+        f"the recipes of {dist} are disabled by {switch.source}; {switch.undo(dist)}"
+        for dist in dists
+        for switch in index.switches
+        if switch.covers(dist)
+    ] or ["no installed package ships recipes; try: pip install reid-plugin-osnet"]

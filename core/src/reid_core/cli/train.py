@@ -22,7 +22,7 @@ from reid_core.cli.common import (
     with_no_plugins,
 )
 from reid_core.config import Config, load_config
-from reid_core.errors import UsageError
+from reid_core.errors import TrainingError, UsageError
 from reid_core.logs import logging_to
 
 if TYPE_CHECKING:
@@ -139,6 +139,9 @@ def _train(config: Config, resume: str | None, verbose: bool, trace_hooks: bool)
         try:
             with graceful_signals(trainer):
                 trainer.train()
+        except SystemExit as error:
+            # Its own code would tell a scheduler that all went well.
+            raise _ended_by_exit(error) from error
         except Interrupted as error:
             error.add_note(f"go on with: reid-train --resume {shlex.quote(str(folder.path))}")
             raise
@@ -147,6 +150,16 @@ def _train(config: Config, resume: str | None, verbose: bool, trace_hooks: bool)
                 log.info("%s", line)
     _print_results(trainer)
     return 0
+
+
+def _ended_by_exit(error: SystemExit) -> TrainingError:
+    failure = TrainingError(
+        f"training was ended by sys.exit({error.code!r}); an exception, or a reason given in "
+        "should_stop, would say why"
+    )
+    for note in getattr(error, "__notes__", ()):
+        failure.add_note(note)
+    return failure
 
 
 def _check(config: Config, resume: str | None, verbose: bool) -> int:

@@ -82,9 +82,7 @@ def _unmet(requirement: Requirement) -> str:
 def _disable_problems(config: Config, required: set[str]) -> Iterator[ConfigProblem]:
     for position, name in enumerate(config.plugins.disable):
         path = ("plugins", "disable", position)
-        if name != ALL and not _NAME.match(name):
-            fault = f"{name!r} is neither a distribution such as 'reid-plugin-timm' nor '{ALL}'"
-        elif canonicalize_name(name) in required:
+        if canonicalize_name(name) in required:
             fault = f"{name} is in plugins.require too; remove it from one of them"
         else:
             fault = _fault(name, "plugins.disable")
@@ -96,6 +94,8 @@ def _fault(name: str, source: str) -> str:
     """Say what is wrong with the name of a distribution to leave out; empty when nothing is."""
     if name == ALL:
         return ""
+    if not _NAME.match(name):
+        return f"{name!r} is neither a distribution such as 'reid-plugin-timm' nor '{ALL}'"
     dist, dists = canonicalize_name(name), installed().dists()
     if dist == CORE:
         return f"{CORE} cannot be disabled: nothing works without it"

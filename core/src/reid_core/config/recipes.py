@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reid_core.errors import ConfigError, PluginError, did_you_mean
+from reid_core.plugins.editable import install_again, source_folder
 from reid_core.plugins.index import ComponentRef, PluginIndex, installed, warn_if_deprecated
 from reid_core.plugins.known import provider_of
 from reid_core.plugins.refusals import how_to_get
@@ -85,9 +86,14 @@ def _folder(ref: ComponentRef) -> Path:
         folder = Path(location).joinpath(*rest)
         if folder.is_dir():
             return folder
+    again = (
+        install_again(source_folder(ref.dist))
+        if ref.editable
+        else f"pip install --force-reinstall {ref.dist}"
+    )
     raise PluginError(
         f"recipes {ref.name!r} of {ref.dist} {ref.version} lie in {ref.value}, which is not "
-        f"installed as a package; reinstall it: pip install --force-reinstall {ref.dist}"
+        f"installed as a package; reinstall it: {again}"
     )
 
 

@@ -52,8 +52,9 @@ def _checked(config: Config) -> tuple[ComponentRef, ...]:
     if config.evaluate.every == 0 and config.evaluate.at_start:
         problems.append(_problem(config, ("evaluate", "at_start"), "needs evaluate.every above 0"))
     raise_problems(problems)
-    raise_problems(_build_problems(config))
-    raise_problems(_hook_problems(config))
+    hooks: list[object] = []
+    raise_problems(_build_problems(config, hooks))
+    raise_problems(_hook_problems(config, hooks))
     return tuple(dict.fromkeys(refs))
 
 
@@ -62,8 +63,11 @@ def build_hooks(config: Config) -> list[tuple[str, object]]:
     return [(hook.key, HOOKS.build(hook.as_call())) for hook in config.all_hooks]
 
 
-def _build_problems(config: Config) -> list[ConfigProblem]:
-    """Build what is cheap to build, for the checks that only a constructor can make."""
+def _build_problems(config: Config, hooks: list[object]) -> list[ConfigProblem]:
+    """Build what is cheap to build, for the checks that only a constructor can make.
+
+    The hooks are added to ``hooks``: what is built need not be built again to be asked.
+    """
     train, problems = config.train, []
     warmup = train.schedule.warmup
     context: dict[str, object] = {
@@ -75,15 +79,16 @@ def _build_problems(config: Config) -> list[ConfigProblem]:
     for use in uses_of(config):
         if use.kind in ("schedules", "transforms", "hooks"):
             try:
-                registry_of(use.kind).build(use.call, **context)
+                built = registry_of(use.kind).build(use.call, **context)
+                hooks += [built] if use.kind == "hooks" else []
             except ConfigError as error:
                 problems.append(_problem(config, use.path, str(error)))
     return problems
 
 
-def _hook_problems(config: Config) -> list[ConfigProblem]:
+def _hook_problems(config: Config, hooks: list[object]) -> list[ConfigProblem]:
     manager = HookManager()
-    manager.extend(build_hooks(config))
+    manager.extend(list(zip((hook.key for hook in config.all_hooks), hooks, strict=True)))
     found = [*_wrong_on_error(config, manager), *manager.validate_config(config)]
     return [p if p.origin else _problem(config, _parts(p.path), p.message) for p in found]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import cast
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 import torch
 from torch import nn
@@ -25,13 +26,30 @@ from reid_core.engine.restore import report_differences, restore
 from reid_core.engine.results import Evaluation, Results
 from reid_core.engine.resume import find_checkpoint
 from reid_core.engine.run_folder import RunFolder
+from reid_core.engine.scalars import checked_scalars
 from reid_core.engine.simple_trainer import EpochLoader, SimpleTrainer
 from reid_core.engine.status_file import StatusFile
 from reid_core.models.build import build_model
 from reid_core.optim import LearningRate, build_optimizer
 from reid_core.plugins.index import disabled_plugins
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 log = logging.getLogger("reid_core")
+
+
+def _with_its_plugins(
+    method: Callable[Concatenate[DefaultTrainer, P], T],
+) -> Callable[Concatenate[DefaultTrainer, P], T]:
+    """Let a method see the plugins that the trainer's config leaves on, and no others."""
+
+    @functools.wraps(method)
+    def run(self: DefaultTrainer, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with disabled_plugins(self.config.plugins.disable):
+            return method(self, *args, **kwargs)
+
+    return run
 
 
 class DefaultTrainer(SimpleTrainer):
@@ -81,6 +99,7 @@ class DefaultTrainer(SimpleTrainer):
         self.results = Results()
         #: Ranked galleries of the newest evaluation, as ``ranks.json`` holds them.
         self.rankings: list[dict[str, object]] = []
+        self._is_logging = False
         self.learning_rate = self.build_learning_rate()
         self.max_iter = config.train.epochs * len(self.data_loader)
         self.meter = Meter(config.train.log_every)
@@ -127,6 +146,7 @@ class DefaultTrainer(SimpleTrainer):
 
     # Training.
 
+    @_with_its_plugins
     def resume_or_load(self, resume: str | Path | None = None) -> None:
         """Go on with an earlier run, if asked to.
 
@@ -156,6 +176,7 @@ class DefaultTrainer(SimpleTrainer):
         self.load_state_dict(state)
         log.info("resumed from %s after step %d (epoch %d)", path, self.start_iter, self.epoch)
 
+    @_with_its_plugins
     def train(self, start_iter: int | None = None, max_iter: int | None = None) -> Outcome:
         """Train to the end of the config's epochs.
 
@@ -192,10 +213,14 @@ class DefaultTrainer(SimpleTrainer):
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=is_low):
             return super().forward(batch)
 
+    def _models(self) -> list[nn.Module]:
+        return [self.model, self.eval_model]
+
     def batches(self, epoch: int, start: int) -> Iterable[Batch]:
         """Yield the batches of an epoch, the waiting for them being measured."""
         return self.meter.timed(super().batches(epoch, start))
 
+    @_with_its_plugins
     def test(self) -> dict[str, dict[str, float]]:
         """Evaluate the current model on every test set.
 
@@ -234,7 +259,23 @@ class DefaultTrainer(SimpleTrainer):
         return float(self.optimizer.param_groups[0]["lr"])
 
     def log_scalars(self, step: int, scalars: Mapping[str, float]) -> None:
-        """Store numbers and hand them to the hooks; ``step`` is the number of steps done."""
+        """Store numbers and hand them to the hooks.
+
+        Args:
+            step: Number of steps done, from 0.
+            scalars: Numbers by name; a slash groups them: ``my_hook/norm``.
+
+        Raises:
+            PluginError: A value is no number, ``step`` is below 0, or it is called in ``on_log``.
+        """
+        scalars = checked_scalars(step, scalars, is_logging=self._is_logging)
+        self._is_logging = True
+        try:
+            self._log_scalars(step, scalars)
+        finally:
+            self._is_logging = False
+
+    def _log_scalars(self, step: int, scalars: Mapping[str, float]) -> None:
         # A median of the last learning rates or evaluations would be a number that never was.
         for name, value in scalars.items():
             is_noisy = name.startswith(("loss", "time/", "accuracy"))
@@ -243,8 +284,12 @@ class DefaultTrainer(SimpleTrainer):
 
     # State.
 
-    def state_dict(self) -> dict[str, object]:
-        """Return everything a resumed run needs, as tensors and plain types."""
+    def state_dict(self, *, leave_out_broken: bool = False) -> dict[str, object]:
+        """Return everything a resumed run needs, as tensors and plain types.
+
+        Args:
+            leave_out_broken: Whether a hook whose state cannot be had is left out.
+        """
         per_epoch, step = len(self.data_loader), self.steps_done
         has_own = self.eval_model is not self.model
         return {
@@ -258,7 +303,7 @@ class DefaultTrainer(SimpleTrainer):
             "sampler": {"epoch": step // per_epoch, "batch": step % per_epoch},
             "iters_per_epoch": per_epoch,
             "results": self.results.to_plain(),
-            "hooks": self.hooks.state_dict(),
+            "hooks": self.hooks.state_dict(leave_out_broken=leave_out_broken),
             "random": random_state(),
             "label_map": self.label_map.to_plain(),
             "config": self.config.plain(),

@@ -11,9 +11,8 @@ from typing import cast
 
 from reid_core.engine.implementations import implementations
 from reid_core.errors import ReidError
-from reid_core.plugins.index import installed
-from reid_core.plugins.local_files import plugin_file_of
 from reid_core.plugins.metadata import CORE
+from reid_core.plugins.origin import origin_of
 
 
 @dataclass(frozen=True)
@@ -66,30 +65,8 @@ def note_culprit(error: BaseException, culprit: Culprit) -> None:
     """
     if isinstance(error, ReidError) and culprit.origin.startswith(f"{CORE} "):
         return
-    if culprit.id not in str(error):
+    if f"hook {culprit.id!r}" not in str(error):
         error.add_note(f"raised by {culprit}")
-
-
-def origin_of(instance: object) -> str:
-    """Name the distribution and version that a hook comes from, or its module.
-
-    Args:
-        instance: A hook, or its class.
-    """
-    kind = instance if isinstance(instance, type) else type(instance)
-    file = plugin_file_of(kind)
-    if file is not None:
-        return f"plugin file {file.path}"
-    refs = [ref for ref in installed().refs if ref.status != "shadowed"]
-    exact = f"{kind.__module__}:{kind.__qualname__}"
-    package = kind.__module__.partition(".")[0]
-    for ref in refs:
-        if ref.value == exact:
-            return f"{ref.dist} {ref.version}"
-    for ref in refs:
-        if ref.value.partition(":")[0].partition(".")[0] == package:
-            return f"{ref.dist} {ref.version}"
-    return f"module {kind.__module__}"
 
 
 def _code_of(function: object) -> CodeType:

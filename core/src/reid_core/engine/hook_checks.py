@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from torch import Tensor
 
 from reid_core.engine.hook_base import HookBase
-from reid_core.engine.hook_blame import origin_of
 from reid_core.engine.implementations import HOOK_NAMES, Implementation, implementations
 from reid_core.errors import PluginError, did_you_mean, nearest
-from reid_core.hookspecs import HookSpecs
+from reid_core.hookspecs import PROJECT, HookSpecs
+from reid_core.plugins.origin import origin_of
 
 log = logging.getLogger("reid_core")
 
@@ -25,8 +25,9 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def is_observer(hook: object) -> bool:
-    """Say whether a hook declares that a run does not depend on it, by ``observer = True``."""
-    return getattr(hook, "observer", False) is True
+    """Say whether a hook's class declares that a run does not depend on it."""
+    kind = hook if isinstance(hook, type) else type(hook)
+    return getattr(kind, "observer", False) is True
 
 
 def check_hook(hook: object) -> None:
@@ -43,6 +44,12 @@ def check_hook(hook: object) -> None:
         name = hook.__name__
         raise PluginError(f"hook {name} is a class; register an instance: {name}()")
     check_hook_class(type(hook))
+    for name, value in getattr(hook, "__dict__", {}).items():
+        if getattr(value, f"{PROJECT}_impl", None) is not None:
+            raise PluginError(
+                f"hook {type(hook).__name__} ({origin_of(hook)}): {name} was put on the instance; "
+                "implementations are methods of the class"
+            )
 
 
 def check_hook_class(kind: type) -> None:

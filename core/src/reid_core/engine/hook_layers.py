@@ -10,9 +10,25 @@ from typing import Protocol
 import pluggy
 
 from reid_core.engine.implementations import Implementation, implementations
+from reid_core.errors import PluginError
 
 #: A bound implementation of a hook, as pluggy calls it: with positional arguments.
 Function = Callable[..., object]
+
+
+class HookFaultError(PluginError):
+    """A hook does what it may not do.
+
+    Args:
+        message: What, and what to do.
+        hook_id: The hook's id.
+        method: The hook it was doing it in, such as ``after_step``.
+    """
+
+    def __init__(self, message: str, hook_id: str = "", method: str = "") -> None:
+        super().__init__(message)
+        self.hook_id = hook_id
+        self.method = method
 
 
 @dataclass(frozen=True)

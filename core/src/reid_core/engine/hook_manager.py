@@ -10,17 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 import pluggy
+from torch import nn
 
 from reid_core.engine.hook_base import HookBase
-from reid_core.engine.hook_blame import Culprit, find_culprit
+from reid_core.engine.hook_blame import Culprit, find_culprit, note_culprit
 from reid_core.engine.hook_checks import check_hook, check_steps, require_plain
-from reid_core.engine.hook_layers import Layer, StandIn, surrounded
+from reid_core.engine.hook_layers import HookFaultError, Layer, StandIn, surrounded
 from reid_core.engine.hook_trace import HookTrace
 from reid_core.engine.implementations import PLAIN, is_overridden
+from reid_core.engine.observer_watch import ObserverWatch
 from reid_core.engine.observers import ObserverGuard
 from reid_core.engine.random_watch import WATCHED_STEPS, RandomWatch
 from reid_core.errors import PluginError
 from reid_core.hookspecs import PROJECT, HookSpecs
+from reid_core.plugins.origin import origin_of
 
 if TYPE_CHECKING:
     from reid_core.config import Config, ConfigProblem
@@ -74,7 +77,7 @@ class HookManager:
 
     def __init__(self) -> None:
         self._hooks: list[_Registered] = []
-        self._guard = ObserverGuard()
+        self._guard = ObserverGuard(self.culprit)
         self._watch = RandomWatch()
         self._steps_to_watch = 0
         self._trace: HookTrace | None = None
@@ -137,7 +140,7 @@ class HookManager:
 
     def stop_for(self, ids: Collection[str]) -> None:
         """Let these hooks end the run when they fail, although they call themselves observers."""
-        self._guard = ObserverGuard(ids)
+        self._guard = ObserverGuard(self.culprit, ids)
         self._manager = self._register(self._hooks)
 
     def watch_random_state(self) -> None:
@@ -159,11 +162,20 @@ class HookManager:
         trainer = self._trainer() if self._trainer is not None else None
         return 0 if trainer is None else trainer.iter
 
+    def _current_model(self) -> nn.Module | None:
+        trainer = self._trainer() if self._trainer is not None else None
+        model = getattr(trainer, "model", None)
+        return model if isinstance(model, nn.Module) else None
+
     def culprit(self, error: BaseException) -> Culprit | None:
         """Return the hook that an exception came out of, or None where it was no hook.
 
         The default step is none: what fails in there is the training itself.
         """
+        if isinstance(error, HookFaultError):
+            # It was raised around the hook, not in it.
+            origin = origin_of(dict(self.items()).get(error.hook_id))
+            return Culprit(error.hook_id, error.method, origin)
         found = find_culprit(error, self.items())
         return None if found is None or found.id == DEFAULT_STEP else found
 
@@ -171,18 +183,35 @@ class HookManager:
         """Return (id, hook) in call order."""
         return [(entry.id, entry.hook) for entry in self._hooks]
 
-    def state_dict(self) -> dict[str, object]:
+    def state_dict(self, *, leave_out_broken: bool = False) -> dict[str, object]:
         """Return the state of every hook that has one, by id.
+
+        Args:
+            leave_out_broken: Whether a hook whose state cannot be had is left out with a warning;
+                otherwise only an observer is, which is switched off.
 
         Raises:
             PluginError: A state holds something that a checkpoint could not be loaded with.
+            Exception: What a hook raised, with a note that names it.
         """
         states: dict[str, object] = {}
         for id_, hook in self.items():
             # What a hook that was switched off would say of itself is worth nothing.
-            if isinstance(hook, Stateful) and id_ not in self._guard.off:
-                states[id_] = hook.state_dict()
-                require_plain(states[id_], f"the state of hook {id_!r}")
+            if not isinstance(hook, Stateful) or id_ in self._guard.off:
+                continue
+            try:
+                state = hook.state_dict()
+                require_plain(state, f"the state of hook {id_!r} ({origin_of(hook)})")
+            except Exception as error:
+                if leave_out_broken:
+                    log.warning("hook %r: its state is not saved: %r", id_, error)
+                elif self._guard.may_be_switched_off(id_, hook):
+                    self._guard.switch_off(id_, hook, "state_dict", error)
+                else:
+                    note_culprit(error, Culprit(id_, "state_dict", origin_of(hook)))
+                    raise
+            else:
+                states[id_] = state
         return states
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
@@ -205,14 +234,28 @@ class HookManager:
         self._unclaimed = {}
 
     def _restore(self, id_: str, hook: object) -> None:
-        if isinstance(hook, Stateful) and id_ in self._unclaimed:
+        if not isinstance(hook, Stateful) or id_ not in self._unclaimed:
+            return
+        try:
             hook.load_state_dict(cast("dict[str, object]", self._unclaimed.pop(id_)))
+        except Exception as error:
+            if not self._guard.may_be_switched_off(id_, hook):
+                note_culprit(error, Culprit(id_, "load_state_dict", origin_of(hook)))
+                raise
+            self._guard.switch_off(id_, hook, "load_state_dict", error)
 
     def validate_config(self, config: Config) -> list[ConfigProblem]:
         """Call ``validate_config`` and join what the hooks found."""
-        found = cast(
-            "list[list[ConfigProblem] | None]", self._manager.hook.validate_config(config=config)
-        )
+        try:
+            found = cast(
+                "list[list[ConfigProblem] | None]",
+                self._manager.hook.validate_config(config=config),
+            )
+        except Exception as error:
+            culprit = self.culprit(error)
+            if culprit is not None:
+                note_culprit(error, culprit)
+            raise
         return [problem for problems in found if problems for problem in problems]
 
     def before_train(self, trainer: TrainerBase) -> None:
@@ -278,13 +321,15 @@ class HookManager:
         # pluggy stops at the first implementation that raises; teardown must reach all of them,
         # also when one calls sys.exit() or is interrupted.
         caller: pluggy.HookCaller = getattr(self._manager.hook, name)
+        hooks = dict(self.items())
         errors: list[BaseException] = []
         for implementation in reversed(caller.get_hookimpls()):
             values = [arguments[argument] for argument in implementation.argnames]
             try:
                 implementation.function(*values)
             except BaseException as error:
-                error.add_note(f"raised by hook {implementation.plugin_name!r} in {name}")
+                id_ = implementation.plugin_name
+                error.add_note(f"raised by {Culprit(id_, name, origin_of(hooks[id_]))}")
                 errors.append(error)
         return errors
 
@@ -301,14 +346,20 @@ class HookManager:
 
     def _layers(self) -> list[Layer]:
         # The guard is outside the watch: an observer that moves the random state is switched off.
-        layers: list[Layer] = [self._watch] if self._steps_to_watch else []
-        layers.append(self._guard)
+        # It is inside the other one: an observer that changes the weights ends the run.
+        if self._steps_to_watch:
+            layers: list[Layer] = [self._watch, self._guard, ObserverWatch(self._current_model)]
+        else:
+            layers = [self._guard]
         if self._trace is not None:
             layers.append(self._trace)
         return layers
 
     def _count_watched_step(self) -> None:
         self._steps_to_watch -= 1
+        if self._steps_to_watch == WATCHED_STEPS - 1:
+            # After the first step: what could not be saved is found before there is much to save.
+            self.state_dict()
         if self._steps_to_watch == 0:
             self._manager = self._register(self._hooks)
 

@@ -20,6 +20,7 @@ from reid_core.plugins.index import disabled_plugins, installed
 from reid_core.plugins.metadata import installed_version
 from reid_core.plugins.refusals import LOCAL
 from reid_core.plugins.registries import registry_of
+from reid_core.plugins.switches import active_switches
 
 
 @dataclass(frozen=True)
@@ -131,10 +132,12 @@ def _other(one: UsedComponent, now: ComponentRef) -> str:
     made = f"the run was made with {one}, and the name is {now.origin()}'s now"
     if one.dist == LOCAL:
         return f"{made}; give the file by --plugin-file and name it {LOCAL}/{one.name}"
-    advice = f"name it {one.dist}/{one.name}"
+    steps = [by.undo(one.dist) for by in active_switches() if by.covers(one.dist)]
     if installed_version(one.dist) is None:
-        advice = f"pip install '{one.dist}=={one.version}', and {advice}"
-    return f"{made}; {advice}"
+        steps.append(f"pip install '{one.dist}=={one.version}'")
+    # Both provide the name then, so alone it would be ambiguous.
+    steps.append(f"name it {one.dist}/{one.name}")
+    return f"{made}; {', and '.join(steps)}"
 
 
 def _declared(one: UsedComponent) -> bool:

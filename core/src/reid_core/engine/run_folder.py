@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,8 +19,11 @@ from reid_core.config import Config
 from reid_core.config.load import dump_config
 from reid_core.errors import UsageError
 from reid_core.plugins.index import ComponentRef
-from reid_core.plugins.local_files import plugin_files
+from reid_core.plugins.local_files import PluginFile, plugin_files
 from reid_core.plugins.metadata import PLUGIN_API, installed_version
+
+#: What :meth:`RunFolder.write_start` writes.
+_START = ("config.yaml", "components.json", "env.json")
 
 #: Files that show that a folder holds a run.
 _MARKS = ("config.yaml", "checkpoints", "metrics.jsonl")
@@ -92,28 +95,48 @@ class RunFolder:
             )
 
     def write_start(self, config: Config, components: Sequence[ComponentRef]) -> None:
-        """Write what the run is: resolved config, components, environment."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        write_text_atomically(self.path / "config.yaml", dump_config(config))
-        self._write_json("components.json", [asdict(ref) for ref in components])
-        self._write_json("env.json", environment(components))
-        self._keep_plugin_files()
+        """Write what the run is: resolved config, components, environment.
 
-    def _keep_plugin_files(self) -> None:
-        """Copy local code: the run cannot be understood, or resumed, without it."""
-        for file in plugin_files():
-            target = self.path / "plugins" / file.path.name
-            # Not from the disk, where it may have been edited since it was imported.
-            write_bytes_atomically(target, file.content)
+        What an earlier part of the run wrote, and what differs now, is kept under a number.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        copies = {file.path: self._keep_plugin_file(file) for file in plugin_files()}
+        texts = (
+            dump_config(config),
+            _json([asdict(ref) for ref in components]),
+            _json(environment(components, copies)),
+        )
+        self._keep_earlier(dict(zip(_START, texts, strict=True)))
+        for name, text in zip(_START, texts, strict=True):
+            write_text_atomically(self.path / name, text)
+
+    def _keep_earlier(self, texts: Mapping[str, str]) -> None:
+        """Copy what is about to be replaced by something else, to ``env.1.json`` and so on."""
+        number = 1
+        while any((self.path / _numbered(name, number)).exists() for name in texts):
+            number += 1
+        for name, text in texts.items():
+            path = self.path / name
+            if path.exists() and (content := path.read_bytes()) != text.encode():
+                write_bytes_atomically(self.path / _numbered(name, number), content)
+
+    def _keep_plugin_file(self, file: PluginFile) -> str:
+        """Copy local code, without which the run cannot be understood; say where to."""
+        path = file.path
+        for name in (path.name, f"{path.stem}.{file.sha256[:12]}{path.suffix}"):
+            target = self.path / "plugins" / name
+            # Another content is that of an earlier part of the run.
+            if not target.exists() or target.read_bytes() == file.content:
+                break
+        # Not from the disk, where it may have been edited since it was imported.
+        write_bytes_atomically(target, file.content)
+        return target.relative_to(self.path).as_posix()
 
     def write_status(self, state: str, **facts: object) -> None:
         """Write ``status.json``: how the run stands, for scripts and for other processes."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        self._write_json("status.json", {"state": state, "time": now, "pid": os.getpid(), **facts})
-
-    def _write_json(self, name: str, content: object) -> None:
-        text = json.dumps(content, indent=2, ensure_ascii=False)
-        write_text_atomically(self.path / name, text + "\n")
+        status = {"state": state, "time": now, "pid": os.getpid(), **facts}
+        write_text_atomically(self.path / "status.json", _json(status))
 
 
 def default_parent(config: Config) -> Path:
@@ -138,8 +161,24 @@ def find_latest_run(config: Config) -> Path | None:
     return max(newest)[1] if newest else None
 
 
-def environment(components: Sequence[ComponentRef]) -> dict[str, object]:
-    """Return versions and hardware, as plain types."""
+def _numbered(name: str, number: int) -> str:
+    stem, _, suffix = name.partition(".")
+    return f"{stem}.{number}.{suffix}"
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def environment(
+    components: Sequence[ComponentRef], copies: Mapping[Path, str]
+) -> dict[str, object]:
+    """Return versions and hardware, as plain types.
+
+    Args:
+        components: What the run uses.
+        copies: Where in the run folder the copy of each file with local code is.
+    """
     dists = sorted({ref.dist for ref in components} | {"torch", "torchvision", "numpy", "timm"})
     versions = {dist: installed_version(dist) for dist in dists}
     accelerator = torch.accelerator.current_accelerator(check_available=True)
@@ -151,6 +190,9 @@ def environment(components: Sequence[ComponentRef]) -> dict[str, object]:
         "torch_threads": torch.get_num_threads(),
         "command": sys.argv,
         "plugin_api": PLUGIN_API,
-        "plugin_files": [{"path": str(f.path), "sha256": f.sha256} for f in plugin_files()],
+        "plugin_files": [
+            {"path": str(file.path), "sha256": file.sha256, "copy": copies[file.path]}
+            for file in plugin_files()
+        ],
         **{dist: version for dist, version in versions.items() if version},
     }

@@ -13,6 +13,7 @@ from reid_core.contracts import Batch, TrainOutput
 from reid_core.engine.step_result import StepResult
 from reid_core.engine.trainer_base import TrainerBase
 from reid_core.errors import ConfigError, TrainingError
+from reid_core.models.part_blame import find_part
 
 
 class SizedBatches(Protocol):
@@ -88,6 +89,17 @@ class SimpleTrainer(TrainerBase):
                 "something called model.eval() and did not call model.train() afterwards"
             )
         return as_train_output(self.model(batch))
+
+    def _models(self) -> list[nn.Module]:
+        """Return the models whose parts may be to blame for an error."""
+        return [self.model]
+
+    def _name_culprit(self, error: BaseException) -> None:
+        part = find_part(error, *self._models())
+        if part is None:
+            super()._name_culprit(error)
+        else:
+            error.add_note(f"raised by {part}")
 
     def run_step(self, batch: Batch) -> StepResult:
         """Do one step.

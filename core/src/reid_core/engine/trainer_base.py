@@ -184,7 +184,8 @@ class TrainerBase:
             )
         for error in errors:
             log.error("while the run was wound up: %s", error, exc_info=error)
-            outcome.exception.add_note(f"while the run was wound up: {error!r}")
+            notes = ", ".join(getattr(error, "__notes__", ()))
+            outcome.exception.add_note(f"while the run was wound up: {error!r} ({notes})")
 
     def batches(self, epoch: int, start: int) -> Iterable[Batch]:
         """Yield the batches of an epoch from number ``start`` on.

@@ -86,16 +86,16 @@ class Checkpoint:
         if isinstance(exception, Interrupted | KeyboardInterrupt | TrainingError):
             return
         culprit = trainer.hooks.culprit(exception)
-        # Inside of a step, weights may be half updated.
-        if culprit is None or culprit.hook == "run_step":
+        # Inside of a step weights may be half updated, and statistics of the batch are in already.
+        if culprit is None or culprit.hook in ("run_step", "after_backward"):
             return
         is_own = dict(trainer.hooks.items())[culprit.id] is self
         if is_own or trainer.steps_done in (0, self._saved_step) or not _is_finite(trainer):
             return
-        path = self._folder(trainer).save_emergency(trainer.state_dict())
+        path = self._folder(trainer).save_emergency(trainer.state_dict(leave_out_broken=True))
         exception.add_note(
             f"the state after step {trainer.steps_done} is saved; once the hook is mended, or left "
-            f"out, go on with: reid-train --resume {shlex.quote(str(path))}"
+            f"out (--set hooks=[…]), go on with: reid-train --resume {shlex.quote(str(path))}"
         )
 
     @hookimpl

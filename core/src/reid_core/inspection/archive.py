@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from reid_core.errors import UsageError
-from reid_core.inspection.declaration import Declaration, parse_entry_points, read_declaration
-from reid_core.inspection.project import parse_project
+from reid_core.plugins.declaration import Declaration, parse_entry_points, read_declaration
+from reid_core.plugins.project import parse_project
 
 #: How the file names of built distributions end.
 SUFFIXES = (".whl", ".tar.gz")

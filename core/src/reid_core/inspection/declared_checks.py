@@ -10,9 +10,9 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from reid_core.errors import nearest
-from reid_core.inspection.declaration import GROUPS, Declaration, DeclaredEntry
 from reid_core.inspection.finding import Finding
 from reid_core.plugins.component_ref import KINDS
+from reid_core.plugins.declaration import GROUPS, Declaration, DeclaredEntry
 from reid_core.plugins.metadata import API_GROUP, CORE, GROUP_PREFIX, PLUGIN_API
 
 #: What a component may be called.

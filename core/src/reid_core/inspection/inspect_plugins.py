@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -23,6 +24,8 @@ from reid_core.inspection.subject import (
 )
 from reid_core.plugins.component_ref import KINDS, ComponentRef
 from reid_core.plugins.index import PluginIndex
+from reid_core.plugins.refusals import joined
+from reid_core.plugins.switches import DISABLE_PLUGINS, NO_PLUGINS
 from reid_core.progress import track
 
 #: How much of what an import prints is told again.
@@ -32,7 +35,7 @@ _MAX_OUTPUT = 2000
 def inspect_plugins(
     targets: Sequence[str], *, timeout_seconds: float
 ) -> tuple[DistributionReport, ...]:
-    """Check distributions.
+    """Check distributions; also those that a switch leaves out.
 
     Args:
         targets: Their names, project folders, wheels or sdists; everything installed that provides
@@ -42,7 +45,23 @@ def inspect_plugins(
     Raises:
         UsageError: A target does not exist, or cannot be read.
     """
-    installation = Installation(read_environment(), PluginIndex.scan())
+    with _without_switches():
+        return _inspect(targets, timeout_seconds)
+
+
+@contextmanager
+def _without_switches() -> Iterator[None]:
+    """Switch nothing off, neither here, where recipes are loaded, nor in the probes."""
+    names = [name for name in (NO_PLUGINS, DISABLE_PLUGINS) if name in os.environ]
+    values = {name: os.environ.pop(name) for name in names}
+    try:
+        yield
+    finally:
+        os.environ.update(values)
+
+
+def _inspect(targets: Sequence[str], timeout_seconds: float) -> tuple[DistributionReport, ...]:
+    installation = Installation(read_environment(), PluginIndex.scan(switches=()))
     if targets:
         subjects = [find_subject(target, installation) for target in dict.fromkeys(targets)]
     else:
@@ -99,6 +118,8 @@ def _component(
         return replace(report, remark=ref.detail if ref.status != "bad-metadata" else "")
     if ref.alias_of:
         return replace(report, is_checked=True, remark=f"stands for {ref.alias_of}")
+    if subject.archive is not None:
+        return replace(report, remark="of a file only the metadata is read")
     if not subject.is_installed:
         return replace(report, remark="not installed, so only its metadata was read")
     # What is installed, usable and was not probed are recipes.
@@ -130,8 +151,8 @@ def _static_findings(subject: Subject, ref: ComponentRef) -> tuple[Finding, ...]
         found.append(Finding("fault", "naming", fault))
     if ref.status == "bad-metadata":
         rule = "alias" if ref.alias_of else "entry-point"
-        message = f"cannot be used: {ref.detail}; mend the entry point {ref.name!r}, and install it"
-        found.append(Finding("fault", rule, f"{message} again"))
+        mend = f"mend the entry point {ref.name!r}, and install it again"
+        found.append(Finding("fault", rule, f"cannot be used: {joined(ref.detail, mend)}"))
     elif ref.status == "conflict":
         found.append(
             Finding(

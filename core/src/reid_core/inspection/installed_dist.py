@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from packaging.utils import canonicalize_name
 
-from reid_core.inspection.declaration import Declaration, read_declaration
+from reid_core.plugins.declaration import Declaration, read_declaration
+from reid_core.plugins.editable import source_of
 from reid_core.plugins.metadata import MetadataFiles, installed_files
 
 # ``name-1.0.dist-info`` and ``name.egg-info``; pip renames what it is about to delete to ``~ame…``.
@@ -72,7 +70,7 @@ def read_environment(files: Iterable[MetadataFiles] | None = None) -> Environmen
             continue
         first = dists.get(declared.dist)
         if first is None:
-            dists[declared.dist] = InstalledDist(declared, place, _source_of(one.direct_url))
+            dists[declared.dist] = InstalledDist(declared, place, source_of(one.direct_url))
         else:
             dists[declared.dist] = InstalledDist(
                 first.declared, first.place, first.source, (*first.copies, place)
@@ -83,16 +81,3 @@ def read_environment(files: Iterable[MetadataFiles] | None = None) -> Environmen
 def _name_of(place: Path) -> str:
     match = _FOLDER.match(place.name)
     return str(canonicalize_name(match["name"] if match else place.name))
-
-
-def _source_of(direct_url: str) -> Path | None:
-    """Return the folder that an editable installation points at (PEP 610)."""
-    try:
-        info = json.loads(direct_url)
-        url, directory = info["url"], info["dir_info"]
-        is_editable = directory.get("editable") is True
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
-    if not is_editable or not str(url).startswith("file:"):
-        return None
-    return Path(url2pathname(urlsplit(str(url)).path))

@@ -7,17 +7,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from reid_core.errors import UsageError
-from reid_core.inspection.declaration import Declaration
 from reid_core.inspection.finding import Finding
 from reid_core.inspection.installed_dist import InstalledDist
-from reid_core.inspection.project import Project, read_project
 from reid_core.plugins.component_ref import singular
+from reid_core.plugins.declaration import Declaration
+from reid_core.plugins.editable import install_again
 from reid_core.plugins.metadata import GROUP_PREFIX
-
-
-def install_again(folder: Path) -> str:
-    """Return the command that installs a project folder in editable mode."""
-    return f"pip install -e {shlex.quote(str(folder))}"
+from reid_core.plugins.project import Project, read_project
 
 
 def editable_findings(dist: InstalledDist) -> tuple[Finding, ...]:
@@ -31,7 +27,7 @@ def editable_findings(dist: InstalledDist) -> tuple[Finding, ...]:
                 "fault",
                 "stale-metadata",
                 f"it is installed in editable mode from {source}, which is not there any more; "
-                f"pip uninstall {dist.declared.dist}, or install it from where it is now",
+                f"{install_again(source)}, or pip uninstall {dist.declared.dist}",
             ),
         )
     try:

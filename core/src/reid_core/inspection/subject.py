@@ -10,22 +10,22 @@ from packaging.utils import canonicalize_name
 
 from reid_core.errors import UsageError, did_you_mean
 from reid_core.inspection.archive import SUFFIXES, Archive, read_archive
-from reid_core.inspection.declaration import Declaration
 from reid_core.inspection.declared_checks import declared_findings
 from reid_core.inspection.finding import Finding
 from reid_core.inspection.installed_dist import Environment, InstalledDist
-from reid_core.inspection.project import read_project
 from reid_core.inspection.source_checks import (
     copy_findings,
     editable_findings,
-    install_again,
     leftover_findings,
     stale_findings,
 )
 from reid_core.plugins.aliases import components_of
 from reid_core.plugins.component_ref import ComponentRef
+from reid_core.plugins.declaration import Declaration
+from reid_core.plugins.editable import install_again
 from reid_core.plugins.index import PluginIndex
 from reid_core.plugins.metadata import API_GROUP, CORE, Entry
+from reid_core.plugins.project import read_project
 
 
 @dataclass(frozen=True)

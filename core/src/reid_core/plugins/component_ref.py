@@ -123,12 +123,23 @@ def _fault(kind: str, entry: Entry, is_usable: bool) -> str:
         return f"there is no kind {kind!r}{did_you_mean(kind, KINDS)}"
     if not is_usable:
         expected = "package of recipes" if kind == "recipes" else "'module:attribute'"
-        return f"{entry.value!r} is no {expected}"
+        return f"{entry.value!r} is no {expected}{_with_colon(kind, entry.value)}"
     if len(entry.api) > 1:
         return f"made for several plugin APIs: {', '.join(entry.api)}; expected one"
     if entry.api and not (entry.api[0].isascii() and entry.api[0].isdecimal()):
         return f"made for plugin API {entry.api[0]!r}; expected a whole number"
     return ""
+
+
+def _with_colon(kind: str, value: str) -> str:
+    """Propose the value that has a colon where a dot was written, if that is likely meant."""
+    parts = _VALUE.match(value)
+    if kind == "recipes" or parts is None or parts[2]:
+        return ""
+    module, _, attribute = parts[1].rpartition(".")
+    # Of two parts the second may be a module, unless it is spelled as a class.
+    is_likely = "." in module or (module and attribute[0].isupper())
+    return f"; did you mean '{module}:{attribute}'?" if is_likely else ""
 
 
 def _unmet(entry: Entry) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from packaging.utils import canonicalize_name
 
 from reid_core.errors import PluginError
 from reid_core.plugins.component_ref import ComponentRef, singular
+from reid_core.plugins.editable import install_again, source_folder
 from reid_core.plugins.metadata import requirements_of
 
 _EXTRA = re.compile(r"""\bextra == ["']([^"']+)""")
@@ -39,7 +40,7 @@ def load_component(ref: ComponentRef) -> Callable[..., object]:
     if not callable(obj):
         raise PluginError(
             f"{where} is an object of type {type(obj).__name__}; expected a class or function; "
-            f"{_reinstall(ref)}"
+            f"{_reinstall(ref, is_entry_doubtful=True)}"
         )
     return obj
 
@@ -58,10 +59,17 @@ def _advice(ref: ComponentRef, error: BaseException) -> str:
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     missing, own = _top(name or ""), _top(ref.value.partition(":")[0])
     if missing in ("", own):
-        return _reinstall(ref)
+        is_not_there = isinstance(error, ModuleNotFoundError | AttributeError)
+        return _reinstall(ref, is_entry_doubtful=is_not_there)
     for requirement in requirements_of(ref.dist):
         if canonicalize_name(requirement.name) == canonicalize_name(missing):
             return f"{ref.dist} requires {missing}, which is missing: {_pip(ref, requirement)}"
+    if ref.editable:
+        return (
+            f"{missing} is missing, and {ref.dist} does not require it: mend its sources, or add "
+            f"the package that provides {missing} to its dependencies and install it again: "
+            f"{install_again(source_folder(ref.dist))}"
+        )
     return (
         f"{missing} is missing, and {ref.dist} does not say that it requires it: install the "
         f"package that provides {missing}, and report it to the author of {ref.dist}"
@@ -80,7 +88,19 @@ def _pip(ref: ComponentRef, requirement: Requirement) -> str:
     return f"pip install '{what}'"
 
 
-def _reinstall(ref: ComponentRef) -> str:
-    if ref.editable:
-        return f"{ref.dist} is installed in editable mode: mend its sources"
-    return f"reinstall or update it: pip install --upgrade {ref.dist}"
+def _reinstall(ref: ComponentRef, *, is_entry_doubtful: bool) -> str:
+    """Say how to get a distribution that can be imported.
+
+    Args:
+        ref: Its component.
+        is_entry_doubtful: Whether the entry point may name the wrong thing.
+    """
+    if not ref.editable:
+        return f"reinstall or update it: pip install --upgrade {ref.dist}"
+    what, source = f"{ref.dist} is installed in editable mode", source_folder(ref.dist)
+    again = install_again(source)
+    if source is not None and not source.is_dir():
+        return f"{what} from {source}, which is not there any more: {again}"
+    if is_entry_doubtful:
+        return f"{what}: mend its sources, or its pyproject.toml and install it again: {again}"
+    return f"{what}: mend its sources"

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from reid_core.errors import nearest
-from reid_core.plugins.component_ref import ComponentRef, singular
+from reid_core.plugins.component_ref import KINDS, ComponentRef, singular
+from reid_core.plugins.editable import forgotten_install, install_again, source_folder
 from reid_core.plugins.known import KNOWN, provider_of
-from reid_core.plugins.metadata import CORE, PLUGIN_API, BrokenDist, installed_version
+from reid_core.plugins.metadata import (
+    CORE,
+    GROUP_PREFIX,
+    PLUGIN_API,
+    BrokenDist,
+    installed_version,
+)
 from reid_core.plugins.switches import Switch
 
 #: The distribution name of components registered in this process.
@@ -24,8 +31,8 @@ def ambiguous(name: str, found: Sequence[ComponentRef]) -> str:
     dists = {ref.dist for ref in found}
     if len(dists) == 1:
         return (
-            f"{what} is declared {len(found)} times by one distribution: {providers}; report it "
-            f"to its author, or uninstall it: pip uninstall {found[0].dist}"
+            f"{what} is declared {len(found)} times by one distribution: {providers}; "
+            f"{_mend(found[0])}"
         )
     spellings = " or ".join(dict.fromkeys(ref.qualified for ref in found))
     return (
@@ -63,10 +70,7 @@ def unusable(matches: Sequence[ComponentRef], switches: Sequence[Switch]) -> str
             f"import ({ref.detail}); keep one: pip uninstall {ref.dist} as often as it finds one, "
             "then install it"
         )
-    return (
-        f"{what} cannot be used: {ref.detail}; report it to its author, or uninstall it: "
-        f"pip uninstall {ref.dist}"
-    )
+    return f"{what} cannot be used: {joined(ref.detail, _mend(ref))}"
 
 
 def unknown(
@@ -86,18 +90,19 @@ def unknown(
         also: Names that were registered in this process.
     """
     what = f"unknown {singular(kind)} {name!r}"
+    if forgotten := forgotten_install(kind, name):
+        return f"{what}; {forgotten}"
     provider = provider_of(kind, name)
     if provider is not None:
         return f"{what}; {how_to_get(provider)}{_unread(broken)}"
     usable = [ref for ref in refs if ref.kind == kind and ref.claims_name]
     names = sorted({*also, *(ref.name for ref in usable)})
     spellings = [*names, *(ref.qualified for ref in usable)] if "/" in name else names
-    others = {f"{ref.kind} of {ref.dist}" for ref in refs if ref.name == name}
-    elsewhere = f"; among the {' and the '.join(sorted(others))} there is one" if others else ""
-    return (
-        f"{what}{_near(kind, name, spellings)} ({_known(usable, also)}){elsewhere}"
-        f"{_unread(broken)}; 'reid-plugins list' shows what each distribution provides"
-    )
+    told = f"{what}{_near(kind, name, spellings)} ({_known(usable, also)})"
+    for line in dict.fromkeys(_misplaced(ref) for ref in refs if name in (ref.name, ref.qualified)):
+        told = joined(told, line)
+    told = f"{told}{_unread(broken)}"
+    return joined(told, "'reid-plugins list' shows what each distribution provides")
 
 
 def how_to_get(provider: str) -> str:
@@ -109,6 +114,32 @@ def how_to_get(provider: str) -> str:
         f"it is known to be provided by {provider}, and version {found}, which is installed, does "
         f"not have it: pip install --upgrade {provider}"
     )
+
+
+def joined(first: str, second: str) -> str:
+    """Put two parts of a message together; a question ends with its own mark."""
+    return f"{first} {second}" if first.endswith("?") else f"{first}; {second}"
+
+
+def _mend(ref: ComponentRef) -> str:
+    """Say who mends the metadata of a distribution, and how."""
+    if ref.editable:
+        again = install_again(source_folder(ref.dist))
+        return f"mend its pyproject.toml and install it again: {again}"
+    return f"report it to its author, or uninstall it: pip uninstall {ref.dist}"
+
+
+def _misplaced(ref: ComponentRef) -> str:
+    """Say as what else a name is declared."""
+    if ref.kind in KINDS:
+        word = singular(ref.kind)
+        return f"{ref.dist} has {'an' if word[0] in 'aeiou' else 'a'} {word} of that name"
+    if ref.alias_of:
+        return joined(f"{ref.dist} declares it as an alias, but {ref.detail}", _mend(ref))
+    near = nearest(ref.kind, KINDS)
+    hint = f"; did you mean {GROUP_PREFIX}{near}?" if near else ", which is that of no kind"
+    group = f"{ref.dist} declares it in the group {GROUP_PREFIX}{ref.kind}{hint}"
+    return joined(group, _mend(ref))
 
 
 def _near(kind: str, name: str, spellings: Sequence[str]) -> str:

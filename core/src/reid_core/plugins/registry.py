@@ -76,6 +76,10 @@ class Registry:
         self._local[key] = obj
         return obj
 
+    def unregister(self, name: str) -> None:
+        """Forget an object of this process, where there is one of that name."""
+        self._local.pop(name, None)
+
     def names(self) -> tuple[str, ...]:
         """Return every name that a distribution or this process claims; imports nothing."""
         claimed = (ref.name for ref in self._refs() if ref.claims_name)

@@ -57,7 +57,7 @@ def _next_commands(project: Project, folder: Path) -> str:
         f"  {line}"
         for line in (
             f"cd {shlex.quote(str(folder))} && pip install -e '.[test]'",
-            "pytest",
+            "python -m pytest",
             f"reid-train --config {project.recipe}",
         )
     )

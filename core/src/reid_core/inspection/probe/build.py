@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,10 @@ NOT_BUILT = {
     "datasets": "reads or writes files",
     "rerankers": "nothing calls one in this version",
 }
+
+
+# Nothing that a user of the component could mend.
+_DEFECTS = (AttributeError, NameError)
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ def build(ref: ComponentRef, network: NetworkWatch) -> Built:
     except BaseException as error:  # a constructor may raise anything, SystemExit too
         if hosts := network.attempts[asked:]:
             return Built(not_built=f"its defaults need the network ({hosts[0]})")
-        return _judged(error)
+        return _judged(ref, error)
 
 
 def _contract(builder: Callable[[str], Iterator[str]], ref: ComponentRef) -> Iterator[Finding]:
@@ -60,7 +65,7 @@ def _contract(builder: Callable[[str], Iterator[str]], ref: ComponentRef) -> Ite
         yield Finding("fault", "contract", message)
 
 
-def _judged(error: BaseException) -> Built:
+def _judged(ref: ComponentRef, error: BaseException) -> Built:
     if _missing_package(error):
         message = f"cannot be built here: {error}"
         return Built(findings=(Finding("warning", "build", message),))
@@ -69,9 +74,14 @@ def _judged(error: BaseException) -> Built:
     if isinstance(error, ReidError):
         # Its own wish, well said: it may need one of two parameters, say, or a file.
         return Built(not_built=f"refuses its defaults: {error}")
+    advice = (
+        "mend it there"
+        if isinstance(error, _DEFECTS)
+        else "raise reid_core.errors.ConfigError where a user can mend it"
+    )
     message = (
-        f"cannot be built with its defaults: {type(error).__name__}: {error}{_place(error)}; raise "
-        "reid_core.errors.ConfigError where a user can mend it"
+        f"cannot be built with its defaults: {type(error).__name__}: {error}{_place(ref, error)}; "
+        f"{advice}"
     )
     return Built(findings=(Finding("fault", "build", message),))
 
@@ -86,11 +96,23 @@ def _missing_package(error: BaseException | None) -> bool:
     return False
 
 
-def _place(error: BaseException) -> str:
-    here = Path(__file__).parents[2]
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if here not in Path(frame.filename).parents
-    ]
+def _place(ref: ComponentRef, error: BaseException) -> str:
+    """Name the innermost line of the plugin's own code; of any other where there is none."""
+    trace = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in trace if _is_below(frame.filename, _places_of(ref))]
+    here = [Path(__file__).parents[2]]
+    frames = own or [frame for frame in trace if not _is_below(frame.filename, here)]
     return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+
+
+def _places_of(ref: ComponentRef) -> list[Path]:
+    """Return the folders of the package that a component lies in, or the file of its module."""
+    package = sys.modules.get(ref.value.partition(":")[0].partition(".")[0])
+    folders = [Path(folder) for folder in getattr(package, "__path__", ())]
+    file = getattr(package, "__file__", None)
+    return folders or ([Path(file)] if file else [])
+
+
+def _is_below(file: str, places: Iterable[Path]) -> bool:
+    path = Path(file)
+    return any(place == path or place in path.parents for place in places)

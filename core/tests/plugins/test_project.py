@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from reid_core.errors import UsageError
-from reid_core.inspection.declaration import DeclaredEntry
-from reid_core.inspection.project import parse_project, read_project
+from reid_core.plugins.declaration import DeclaredEntry
+from reid_core.plugins.project import parse_project, read_project
 
 TEXT = """
 [build-system]

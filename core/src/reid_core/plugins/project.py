@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from reid_core.errors import UsageError
-from reid_core.inspection.declaration import Declaration, DeclaredEntry
+from reid_core.plugins.declaration import Declaration, DeclaredEntry
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,9 @@ def parse_project(text: str, source: str) -> Project:
     Raises:
         UsageError: It is no TOML, or names no project.
     """
+    # Imported here: every start imports this module, and few read a project.
+    import tomllib
+
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

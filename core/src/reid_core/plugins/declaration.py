@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from email.parser import HeaderParser
 
 from packaging.utils import canonicalize_name
 
@@ -70,6 +69,9 @@ def read_declaration(core_metadata: str, entry_points: str) -> Declaration:
     Raises:
         ValueError: There is no name.
     """
+    # Imported here: every start imports this module, and few read metadata in full.
+    from email.parser import HeaderParser
+
     headers = HeaderParser().parsestr(core_metadata)
     name = str(headers["Name"] or "").strip()
     if not name:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reid_core.inspection.declaration import DeclaredEntry, parse_entry_points, read_declaration
+from reid_core.plugins.declaration import DeclaredEntry, parse_entry_points, read_declaration
 
 METADATA = """Metadata-Version: 2.1
 Name: Reid_Plugin.X
