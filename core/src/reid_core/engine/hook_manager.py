@@ -6,7 +6,6 @@ import logging
 import weakref
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 import pluggy
@@ -14,6 +13,7 @@ from torch import nn
 
 from reid_core.engine.hook_base import HookBase
 from reid_core.engine.hook_blame import Culprit, find_culprit, note_culprit
+from reid_core.engine.hook_calls import HookCalls
 from reid_core.engine.hook_checks import check_hook, check_steps, require_plain
 from reid_core.engine.hook_layers import HookFaultError, Layer, StandIn, surrounded
 from reid_core.engine.hook_trace import HookTrace
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from reid_core.config import Config, ConfigProblem
     from reid_core.contracts import Batch
     from reid_core.engine.outcome import Outcome
-    from reid_core.engine.step_result import StepResult
     from reid_core.engine.trainer_base import TrainerBase
 
 log = logging.getLogger("reid_core")
@@ -67,7 +66,7 @@ class _Pluggy(pluggy.PluginManager):
         return PLAIN if options is None and is_overridden(type(plugin), name) else options
 
 
-class HookManager:
+class HookManager(HookCalls):
     """Holds the hooks of one trainer and calls them in the order they were added.
 
     Each hook has a unique id, under which its state is saved. ``tryfirst`` hooks go before that
@@ -258,56 +257,11 @@ class HookManager:
             raise
         return [problem for problems in found if problems for problem in problems]
 
-    def before_train(self, trainer: TrainerBase) -> None:
-        """Call ``before_train``."""
-        self._manager.hook.before_train(trainer=trainer)
-
-    def before_epoch(self, trainer: TrainerBase, epoch: int) -> None:
-        """Call ``before_epoch``."""
-        self._manager.hook.before_epoch(trainer=trainer, epoch=epoch)
-
     def before_step(self, trainer: TrainerBase, step: int, batch: Batch) -> None:
         """Call ``before_step``."""
         if self._steps_to_watch:
             self._count_watched_step()
-        self._manager.hook.before_step(trainer=trainer, step=step, batch=batch)
-
-    def run_step(self, trainer: TrainerBase, step: int, batch: Batch) -> StepResult:
-        """Call ``run_step``; the first hook that returns something has done the step."""
-        result = self._manager.hook.run_step(trainer=trainer, step=step, batch=batch)
-        return cast("StepResult", result)
-
-    def after_backward(self, trainer: TrainerBase, step: int) -> None:
-        """Call ``after_backward``."""
-        self._manager.hook.after_backward(trainer=trainer, step=step)
-
-    def after_step(self, trainer: TrainerBase, step: int, result: StepResult) -> None:
-        """Call ``after_step``."""
-        self._manager.hook.after_step(trainer=trainer, step=step, result=result)
-
-    def after_epoch(self, trainer: TrainerBase, epoch: int) -> None:
-        """Call ``after_epoch``."""
-        self._manager.hook.after_epoch(trainer=trainer, epoch=epoch)
-
-    def before_eval(self, trainer: TrainerBase, name: str) -> None:
-        """Call ``before_eval``."""
-        self._manager.hook.before_eval(trainer=trainer, name=name)
-
-    def after_eval(self, trainer: TrainerBase, name: str, metrics: Mapping[str, float]) -> None:
-        """Call ``after_eval``."""
-        self._manager.hook.after_eval(trainer=trainer, name=name, metrics=metrics)
-
-    def on_log(self, trainer: TrainerBase, step: int, scalars: Mapping[str, float]) -> None:
-        """Call ``on_log``."""
-        self._manager.hook.on_log(trainer=trainer, step=step, scalars=scalars)
-
-    def after_checkpoint(self, trainer: TrainerBase, path: Path, step: int) -> None:
-        """Call ``after_checkpoint``."""
-        self._manager.hook.after_checkpoint(trainer=trainer, path=path, step=step)
-
-    def should_stop(self, trainer: TrainerBase, step: int) -> str | None:
-        """Call ``should_stop``; the first reason given wins."""
-        return cast("str | None", self._manager.hook.should_stop(trainer=trainer, step=step))
+        super().before_step(trainer, step, batch)
 
     def on_exception(self, trainer: TrainerBase, exception: BaseException) -> list[BaseException]:
         """Call ``on_exception`` of every hook; return what the hooks themselves raised."""

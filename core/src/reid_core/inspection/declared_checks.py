@@ -11,12 +11,9 @@ from packaging.utils import canonicalize_name
 
 from reid_core.errors import nearest
 from reid_core.inspection.finding import Finding
-from reid_core.plugins.component_ref import KINDS
+from reid_core.plugins.component_ref import KINDS, NAME_RULE
 from reid_core.plugins.declaration import GROUPS, Declaration, DeclaredEntry
 from reid_core.plugins.metadata import API_GROUP, CORE, GROUP_PREFIX, PLUGIN_API
-
-#: What a component may be called.
-NAME_RULE = re.compile(r"[a-z][a-z0-9_]*")
 
 _FLOORS = (">=", ">", "==", "~=", "===")
 _CAPS = ("<", "<=", "==", "~=", "===")

@@ -28,6 +28,9 @@ KINDS = (
 
 Status = Literal["ok", "conflict", "shadowed", "incompatible", "bad-metadata", "disabled"]
 
+#: What a component may be called, as a whole.
+NAME_RULE = re.compile(r"[a-z][a-z0-9_]*")
+
 # Extras behind the attribute are allowed by the specification and mean nothing to an import.
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 _VALUE = re.compile(rf"({_DOTTED})\s*(?::\s*({_DOTTED})\s*)?(?:\[.*\]\s*)?\Z")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import ClassVar, NoReturn
 
 from reid_core.errors import ConfigError, PluginError
-from reid_core.plugins.component_ref import ComponentRef, singular
+from reid_core.plugins.component_ref import NAME_RULE, ComponentRef, singular
 from reid_core.plugins.index import installed
 from reid_core.plugins.registries import registry_of
 from reid_core.plugins.registry import Registry
 from reid_core.testing.failure import ConformanceError
 from reid_core.testing.import_check import ImportReport, import_report, module_of
 
-#: What a component may be called.
-NAME_RULE = re.compile(r"[a-z][a-z0-9_]*\Z")
 #: An import that takes longer, beyond what every run loads anyway, is reported.
 SLOW_IMPORT_SECONDS = 1.0
 
@@ -209,7 +206,7 @@ class Conformance:
     def test_name_follows_the_rule(self) -> None:
         """Names are spelled one way: small letters, digits, underscores."""
         self.require(
-            NAME_RULE.match(self.name) is not None,
+            NAME_RULE.fullmatch(self.name) is not None,
             "the name must begin with a small letter and hold only small letters, digits and "
             "underscores ([a-z][a-z0-9_]*); rename the entry point",
         )
