@@ -218,12 +218,15 @@ def test_the_cores_own_components_are_found_on_the_same_path() -> None:
 
 
 def test_a_process_scans_once_until_it_is_told_to_scan_again(fake_dist) -> None:
+    # The fixture scans again by itself, so the entry point comes in beside it.
+    root = fake_dist("fake-a", {"heads": {"part": "a:Part"}})
     before = installed()
-    fake_dist("fake-a", {"heads": {"part": "a:Part"}})
+    entry_points = next(root.glob("*.dist-info")) / "entry_points.txt"
+    entry_points.write_text("[reid_core.heads]\nlater = a:Later\n")
     assert installed() is before
-    assert "fake-a" not in before.dists()
+    assert [ref.name for ref in before.refs if ref.dist == "fake-a"] == ["part"]
     rescan()
-    assert installed().find("heads", "part").dist == "fake-a"
+    assert installed().find("heads", "later").dist == "fake-a"
 
 
 def test_every_installed_component_of_this_workspace_is_ok() -> None:

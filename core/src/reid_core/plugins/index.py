@@ -110,7 +110,8 @@ def installed() -> PluginIndex:
 
 
 def rescan() -> None:
-    """Forget what was read, so that what was installed meanwhile is found."""
+    """Forget what was read, so that what was installed meanwhile is found, and warned of anew."""
+    warn_if_deprecated.cache_clear()
     _read.cache_clear()
     _indexed.cache_clear()
 
