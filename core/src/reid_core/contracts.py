@@ -5,9 +5,9 @@ Shape letters: B batch, C channels, H W image, h w feature map, D embedding, N t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -61,12 +61,14 @@ class HeadOutput:
             shall see them; empty when the head has no classifier.
         scores: Plain class scores for accuracy, where the logits carry a margin; None means the
             logits serve.
+        attributes: (B, A) logits of attributes such as "carries a bag", from heads that tell them.
     """
 
     embedding: Tensor
     features: Mapping[str, Tensor]
     logits: Mapping[str, Tensor] = field(default_factory=dict)
     scores: Mapping[str, Tensor] | None = None
+    attributes: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -83,10 +85,28 @@ class TrainOutput:
 
 
 class ReidModel(nn.Module):
-    """What every model derives from: it turns images into embeddings, and a batch into losses."""
+    """What every model derives from: it turns images into embeddings, and a batch into losses.
 
-    def embed(self, images: Tensor) -> Tensor:
-        """Return the embeddings (B, D) float32 of normalised images (B, 3, H, W)."""
+    Attributes:
+        conditions: What :meth:`embed` wants besides the images, of ``camids`` and ``viewids``; the
+            codes are those of training. Most models want nothing.
+    """
+
+    conditions: tuple[str, ...] = ()
+
+    def embed(
+        self, images: Tensor, camids: Tensor | None = None, viewids: Tensor | None = None
+    ) -> Tensor:
+        """Return embeddings.
+
+        Args:
+            images: (B, 3, H, W) float32, normalised.
+            camids: (B,) int64 codes 0..num_cameras-1, where ``conditions`` name them.
+            viewids: (B,) int64 codes 0..num_views-1, where ``conditions`` name them.
+
+        Returns:
+            (B, D) float32.
+        """
         raise NotImplementedError
 
     def forward(self, batch: Batch) -> TrainOutput | Tensor:
@@ -101,12 +121,43 @@ class Backbone(Protocol):
     ``forward(images)`` takes (B, 3, H, W) float32 and returns a map (B, ``feature_dim``, h, w) or,
     when ``num_prefix_tokens`` is not None, tokens (B, N, ``feature_dim``) of which the first
     ``num_prefix_tokens`` are class or register tokens.
+
+    A backbone may further have an attribute ``conditions``, out of ``camids`` and ``viewids``:
+    ``forward`` then takes these as keyword arguments, (B,) int64 codes from 0. And it may have a
+    method ``layer_groups()`` that returns the names of its parameters as lists by depth, from the
+    images on, for a learning rate that decays with depth.
     """
 
     feature_dim: int
 
     def __call__(self, images: Tensor) -> Tensor:
         """Return the features of (B, 3, H, W) float32."""
+        ...
+
+
+@runtime_checkable
+class BranchingBackbone(Protocol):
+    """A backbone that can be taken apart, for models whose branches share its first layers."""
+
+    feature_dim: int
+
+    def split(
+        self, *, last_strides: Sequence[Literal[1, 2] | None]
+    ) -> tuple[nn.Module, list[nn.Module]]:
+        """Take the backbone apart.
+
+        Args:
+            last_strides: For each branch the stride of its last stage; None is what the backbone
+                has.
+
+        Returns:
+            The trunk, called as the backbone is, and for each branch an independent copy of the
+            rest, with the same weights: it turns what the trunk returns into what the backbone
+            would.
+
+        Raises:
+            ConfigError: The backbone cannot be taken apart, or not with these strides.
+        """
         ...
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reid_core.data.labels import LabelMap, camera_codes
+from reid_core.data.cameras import camera_codes
+from reid_core.data.labels import LabelMap
 from reid_core.data.manifest import Manifest
 from reid_core.errors import DataError
 
@@ -43,7 +44,8 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import numpy as np
-from reid_core.data.labels import LabelMap, camera_codes
+from reid_core.data.cameras import camera_codes
+from reid_core.data.labels import LabelMap
 from reid_core.data.manifest import Manifest
 
 is_text = sys.argv[1] == "text"

@@ -221,3 +221,19 @@ def mean_average_precision(query: Manifest, gallery: Manifest, describe) -> floa
         ranks = [rank for rank, index in enumerate(order, 1) if gallery.pids[index] == pid]
         precisions.append(np.mean([count / rank for count, rank in enumerate(ranks, 1)]))
     return float(np.mean(precisions))
+
+
+def test_views_and_attributes_come_with_the_pictures(small):
+    assert small.columns["viewids"].shape == (len(small),)
+    assert set(small.columns["viewids"].tolist()) == {0, 1, 2, 3}
+    attributes = small.columns["attributes"]
+    assert attributes.shape == (len(small), 8)
+    for pid in np.unique(small.pids[small.pids > 0]):
+        assert len(np.unique(attributes[small.pids == pid], axis=0)) == 1
+    assert 0 < attributes.mean() < 1
+
+
+def test_a_larger_training_set_leaves_the_views_of_the_test_as_they_are(small):
+    larger = synthetic(**{**SMALL, "identities": 5})
+    of_test = small.columns["viewids"][small.splits == "query"]
+    assert larger.columns["viewids"][larger.splits == "query"].tolist() == of_test.tolist()

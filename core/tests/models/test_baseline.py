@@ -7,7 +7,7 @@ from torch import nn
 from reid_core.config import load_config
 from reid_core.contracts import Batch, HeadOutput
 from reid_core.errors import ConfigError, PluginError
-from reid_core.models.baseline import Baseline, WeightedLoss
+from reid_core.models import Baseline, WeightedLoss
 from reid_core.models.build import build_model
 from reid_core.plugins.registries import BACKBONES, MODELS
 

@@ -64,14 +64,3 @@ class LabelMap:
 
 def _distinct(ids: IdArray) -> IdArray:
     return np.unique(ids)  # type: ignore[return-value]  # the dtype is that of the input
-
-
-def camera_codes(manifests: Sequence[Manifest]) -> NDArray[np.int64]:
-    """Return camera codes (N,): 0.. over all sets, sorted inside a set, never shared by two."""
-    columns = []
-    offset = 0
-    for manifest in manifests:
-        cameras, codes = np.unique(manifest.camids, return_inverse=True)
-        columns.append(codes.astype(np.int64) + offset)
-        offset += len(cameras)
-    return np.concatenate(columns)

@@ -16,7 +16,7 @@ from reid_core.engine.check import check_config
 from reid_core.engine.device import pick_device
 from reid_core.engine.evaluator import Evaluator
 from reid_core.engine.restore import differences
-from reid_core.engine.results import Evaluation
+from reid_core.engine.results import Evaluation, feature_of
 from reid_core.engine.weights_info import WeightsInfo
 from reid_core.errors import CheckpointError
 from reid_core.models.build import TRAINING_ONLY_KEYS, build_model
@@ -29,6 +29,7 @@ _EMBEDDING_SETTINGS = (
     "model.",
     "data.image_size",
     "data.interpolation",
+    "data.resize",
     "data.mean",
     "data.std",
 )
@@ -79,8 +80,14 @@ def _load_model(config: Config, weights: Path | None) -> ReidModel:
         with_weights = _with_backbone(config, weights=str(weights))
         check_config(with_weights)
         return _ready(build_model(with_weights, num_classes=None), config)
-    _warn_of_other_settings(config, WeightsInfo.of(weights))
-    model = build_model(_with_backbone(config), num_classes=None)
+    info = WeightsInfo.of(weights)
+    _warn_of_other_settings(config, info)
+    model = build_model(
+        _with_backbone(config),
+        num_classes=None,
+        num_cameras=None if info.cameras is None else info.cameras.num_cameras,
+        num_views=info.num_views,
+    )
     report = load_into(model, state, source=str(weights), ignore=TRAINING_ONLY_KEYS)
     log.info("%s", report.summary())
     if report.ignored:
@@ -108,6 +115,9 @@ def evaluate_model(
 def _evaluate_model(config: Config, model: ReidModel, info: WeightsInfo) -> list[Evaluation]:
     sources = Sources(train=[], test=config.data.test_sets)
     device = pick_device(config.device)
+    evaluators = [Evaluator(s, config, device) for s in sources.test_sets()]
+    for evaluator in evaluators:
+        evaluator.condition_on(model.conditions, info.cameras)
     return [
         Evaluation.of(
             evaluator.name,
@@ -115,8 +125,9 @@ def _evaluate_model(config: Config, model: ReidModel, info: WeightsInfo) -> list
             step=info.step,
             epoch=info.epoch,
             weights=info.label,
+            test_feature=feature_of(model),
         )
-        for evaluator in (Evaluator(s, config, device) for s in sources.test_sets())
+        for evaluator in evaluators
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from reid_core.config import Config
 from reid_core.contracts import Batch
+from reid_core.data.cameras import CameraMap
+from reid_core.data.columns import number_columns
 from reid_core.data.image_dataset import Collate, ImageDataset
 from reid_core.data.loader import Normalize, TestLoader, usable_workers
 from reid_core.data.sources import TestSet
@@ -77,9 +79,35 @@ class Evaluator:
             test_set.rows,
             image_size=config.data.image_size,
             interpolation=config.data.interpolation,
+            resize=config.data.resize,
+            mean=config.data.mean,
             broken_images=config.data.broken_images,
         )
+        self._columns = dict(number_columns([test_set.rows]))
         self._check_coverage()
+
+    def condition_on(self, conditions: Sequence[str], cameras: CameraMap | None) -> None:
+        """Prepare for a model that wants to know more than the pixels.
+
+        Args:
+            conditions: What it wants, of ``camids`` and ``viewids``.
+            cameras: The cameras it was trained with; None where that is not known.
+
+        Raises:
+            DataError: The test set does not say it, or has a camera that was not trained with.
+        """
+        if "camids" in conditions:
+            if cameras is None:
+                raise DataError(
+                    f"test set {self.name}: the model is conditioned on cameras, and its weights "
+                    "do not say which; evaluate the weights of a run folder"
+                )
+            self._columns["training_camids"] = cameras.codes(self._set.rows)
+        if "viewids" in conditions and "viewids" not in self._columns:
+            raise DataError(
+                f"test set {self.name}: the model is conditioned on views, and the set has no "
+                "column viewids; choose a set that has one, or a model without the condition"
+            )
 
     def _check_coverage(self) -> None:
         count = self._set.num_query
@@ -125,7 +153,7 @@ class Evaluator:
         data = self._config.data
         loader = TestLoader(
             dataset=self._dataset,
-            collate=Collate(self._pids, self._camids),
+            collate=Collate(self._pids, self._camids, self._columns),
             batch_size=self._config.evaluate.batch_size,
             normalize=Normalize(data.mean, data.std),
             device=self._device,

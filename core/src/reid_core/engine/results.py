@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from torch import nn
+
 from reid_core.checkpoint.atomic import write_text_atomically
 from reid_core.evaluation import RetrievalResult
 
@@ -25,10 +27,20 @@ class Evaluation:
     num_valid_queries: int
     num_gallery: int
     weights: str = "last"
+    #: Where the embedding is taken from, in the words of the head: ``before`` or ``after`` its
+    #: normalisation, say; empty where the model does not tell.
+    test_feature: str = ""
 
     @classmethod
     def of(
-        cls, name: str, result: RetrievalResult, *, step: int, epoch: float, weights: str = "last"
+        cls,
+        name: str,
+        result: RetrievalResult,
+        *,
+        step: int,
+        epoch: float,
+        weights: str = "last",
+        test_feature: str = "",
     ) -> Evaluation:
         """Make the record of a result."""
         return cls(
@@ -43,12 +55,19 @@ class Evaluation:
             num_valid_queries=result.num_valid_queries,
             num_gallery=result.num_gallery,
             weights=weights,
+            test_feature=test_feature,
         )
 
     def line(self) -> str:
         """Return the numbers in one line, with protocol and distance beside them."""
         numbers = "  ".join(f"{name} {100 * value:.2f} %" for name, value in self.metrics.items())
         return f"{self.dataset}: {numbers}  (protocol {self.protocol}, {self.distance} distance)"
+
+
+def feature_of(model: nn.Module) -> str:
+    """Return where a model's embedding is taken from, as one of its parts says, or nothing."""
+    told = (getattr(module, "test_feature", None) for module in model.modules())
+    return next((value for value in told if isinstance(value, str)), "")
 
 
 @dataclass(frozen=True)

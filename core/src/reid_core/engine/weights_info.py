@@ -10,6 +10,7 @@ from typing import cast
 from reid_core.checkpoint.artifact import read_info
 from reid_core.checkpoint.folder import load_checkpoint
 from reid_core.checkpoint.weights import require_file
+from reid_core.data.cameras import CameraMap
 from reid_core.engine.run_folder import RunFolder
 from reid_core.errors import CheckpointError
 
@@ -24,12 +25,16 @@ class WeightsInfo:
             toolbox.
         step: Optimizer steps they were trained for.
         epoch: The same in epochs.
+        cameras: The cameras they were trained with; None where that is not known.
+        num_views: The views they were trained with; None where the data has none.
     """
 
     path: Path
     config: dict[str, object] | None = None
     step: int = 0
     epoch: float = 0.0
+    cameras: CameraMap | None = None
+    num_views: int | None = None
 
     @property
     def label(self) -> str:
@@ -61,7 +66,15 @@ class WeightsInfo:
         if info is None:
             return cls(path)
         config = cast("dict[str, object]", info["config"])
-        return cls(path, config, cast("int", info["step"]), cast("float", info["epoch"]))
+        cameras = cast("list[dict[str, object]] | None", info.get("camera_map"))
+        return cls(
+            path,
+            config,
+            cast("int", info["step"]),
+            cast("float", info["epoch"]),
+            None if cameras is None else CameraMap.from_plain(cameras),
+            cast("int | None", info.get("num_views")),
+        )
 
 
 def find_weights(path: Path) -> Path:

@@ -11,13 +11,14 @@ from torch import Tensor, nn
 
 from reid_core.contracts import Batch
 from reid_core.errors import DataError, PluginError
+from reid_core.models.conditions import condition_values
 
 
 class EmbeddingModel(typing.Protocol):
     """What extraction asks of a model: an ``nn.Module`` that turns images into embeddings."""
 
-    def embed(self, images: Tensor) -> Tensor:
-        """Turn images (B, 3, H, W) into embeddings (B, D)."""
+    def embed(self, images: Tensor, /) -> Tensor:
+        """Turn images (B, 3, H, W), and the conditions it may declare, into embeddings (B, D)."""
 
     def eval(self) -> object:
         """Switch the model to evaluation."""
@@ -50,7 +51,10 @@ def extract_embeddings(
     indices: list[Tensor] = []
     with _evaluating(model), torch.inference_mode():
         for batch in batches:
-            embedding = model.embed(batch.images.to(device, non_blocking=True))
+            on_device = batch.to(device)
+            # A model of somebody's own may have nothing but a method embed(images).
+            conditions = condition_values(on_device, getattr(model, "conditions", ()))
+            embedding = model.embed(on_device.images, **conditions)
             _check_embedding(embedding, model=model, batch=batch)
             parts.append(embedding.to(device="cpu", dtype=torch.float32))
             indices.append(batch.index.cpu())

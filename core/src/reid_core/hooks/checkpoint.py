@@ -130,6 +130,8 @@ def _export(trainer: DefaultTrainer, name: str) -> Path:
         "step": trainer.iter,
         "epoch": trainer.iter / len(trainer.data_loader),
         "metrics": trainer.results.latest(),
+        "camera_map": trainer.camera_map.to_plain(),
+        "num_views": trainer.num_views,
     }
     write_weights(path, trainer.eval_model.state_dict(), info)
     return path

@@ -11,20 +11,29 @@ from reid_core.config import Config
 from reid_core.config.components import LossConfig
 from reid_core.contracts import ReidModel
 from reid_core.errors import ConfigError, PluginError
-from reid_core.models.baseline import WeightedLoss
+from reid_core.models.weighted_losses import WeightedLoss
 from reid_core.plugins.registries import BACKBONES, HEADS, LOSSES, MODELS
 
 #: Patterns of the keys that only training needs; an embedding model is built without them.
 TRAINING_ONLY_KEYS = ("*classifier*", "losses.*")
 
 
-def build_model(config: Config, *, num_classes: int | None) -> ReidModel:
+def build_model(
+    config: Config,
+    *,
+    num_classes: int | None,
+    num_cameras: int | None = None,
+    num_views: int | None = None,
+) -> ReidModel:
     """Build the model a config describes.
 
     Args:
         config: The whole configuration.
         num_classes: Training identities, or None for a model that only embeds: it gets neither
             classifier nor losses.
+        num_cameras: Cameras of the training sets, for backbones conditioned on them; None where
+            that is not known.
+        num_views: Views of the training sets, likewise.
 
     Returns:
         The model, with freshly initialised weights unless the backbone loads some.
@@ -37,7 +46,12 @@ def build_model(config: Config, *, num_classes: int | None) -> ReidModel:
     context: dict[str, object] = {"num_classes": num_classes, "image_size": config.data.image_size}
     if settings.backbone is not None:
         backbone = _module(
-            BACKBONES.build(settings.backbone.as_call(), image_size=config.data.image_size),
+            BACKBONES.build(
+                settings.backbone.as_call(),
+                image_size=config.data.image_size,
+                num_cameras=num_cameras,
+                num_views=num_views,
+            ),
             f"backbone {settings.backbone.name}",
         )
         context["backbone"] = backbone
@@ -74,13 +88,21 @@ def _losses(configs: Sequence[LossConfig], context: dict[str, object]) -> list[W
         count = seen[config.name]
         module = _module(
             LOSSES.build(
-                config.as_call(), num_classes=context["num_classes"], feature_dim=feature_dim
+                config.as_call(),
+                num_classes=context["num_classes"],
+                feature_dim=feature_dim,
+                weight=config.weight,
             ),
             f"loss {config.name}",
         )
         name = config.name.rpartition("/")[2]
         losses.append(
-            WeightedLoss(name if count == 1 else f"{name}_{count}", module, config.weight)
+            WeightedLoss(
+                name if count == 1 else f"{name}_{count}",
+                module,
+                config.weight,
+                None if config.branches is None else tuple(config.branches),
+            )
         )
     return losses
 

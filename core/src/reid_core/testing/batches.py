@@ -26,7 +26,8 @@ def tiny_reid_batch(
         seed: Seed of the pixels.
 
     Returns:
-        images (P*K, 3, H, W) float32; pids 0..P-1, camids and index (P*K,) int64.
+        images (P*K, 3, H, W) float32; pids 0..P-1, camids and index (P*K,) int64; columns
+        ``viewids`` (P*K,) int64, two views, and ``attributes`` (P*K, 3) int64 of 0 and 1.
     """
     rows = identities * instances
     return Batch(
@@ -34,4 +35,8 @@ def tiny_reid_batch(
         pids=torch.arange(identities).repeat_interleave(instances),
         camids=torch.arange(rows) % cameras,
         index=torch.arange(rows),
+        columns={
+            "viewids": torch.arange(rows) // 2 % 2,
+            "attributes": torch.stack([torch.arange(rows) // k % 2 for k in (1, 2, 4)], dim=1),
+        },
     )

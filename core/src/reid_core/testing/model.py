@@ -9,8 +9,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from reid_core.contracts import ReidModel, TrainOutput
+from reid_core.contracts import Batch, ReidModel, TrainOutput
 from reid_core.models.build import TRAINING_ONLY_KEYS
+from reid_core.models.conditions import condition_values
 from reid_core.testing.batches import tiny_reid_batch
 from reid_core.testing.module import EmbeddingConformance
 from reid_core.testing.randomness import seeded
@@ -84,13 +85,13 @@ class ModelConformance(EmbeddingConformance):
         model = self.build_module().eval()
         for rows in (1, 4):
             called = self._evaluate(model, rows)["the embeddings"]
-            images = tiny_reid_batch(
+            batch = tiny_reid_batch(
                 identities=rows if rows < 2 else rows // 2,
                 instances=1 if rows < 2 else 2,
                 image_size=self.image_size,
-            ).images
+            )
             with torch.no_grad():
-                embedded = model.embed(images)  # type: ignore[operator]
+                embedded = self._embed(model, batch)
             width = embedded.shape[-1] if isinstance(embedded, Tensor) and embedded.dim() else 0
             self._require_floats(embedded, "the result of embed(images)", (rows, width))
             self._require_equal(
@@ -112,6 +113,15 @@ class ModelConformance(EmbeddingConformance):
             f"{', '.join(sorted(left)) or 'none'}; expected those of a trained model without "
             f"{' and '.join(patterns)}",
         )
-        images = tiny_reid_batch(image_size=self.image_size).images
         with seeded(0), torch.no_grad():
-            embedder.embed(images)  # type: ignore[operator]
+            self._embed(embedder, tiny_reid_batch(image_size=self.image_size))
+
+    def _embed(self, model: nn.Module, batch: Batch) -> Tensor:
+        """Call ``embed`` as the evaluation does."""
+        conditions = condition_values(batch, getattr(model, "conditions", ()))
+        embedded: object = model.embed(batch.images, **conditions)  # type: ignore[operator]
+        self.require(
+            isinstance(embedded, Tensor), f"embed gives {describe(embedded)}; expected a tensor"
+        )
+        assert isinstance(embedded, Tensor)
+        return embedded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from reid_core.contracts import Batch, HeadOutput
-from reid_core.models.baseline import Baseline, WeightedLoss
+from reid_core.models import Baseline, WeightedLoss
 
 
 class TinyBackbone(nn.Module):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from reid_core.data.attribute_table import read_attributes
 from reid_core.data.manifest import Manifest, Split
 from reid_core.errors import DataError
 from reid_core.paths import resolve_root
@@ -26,7 +27,9 @@ _NESTED = ("Market-1501-v15.09.15", "market1501", "market1501/Market-1501-v15.09
 _NAME = re.compile(r"(-1|[0-9]+)_c([0-9]+)")
 
 
-def market1501(root: str | Path, title: str = "market1501") -> Manifest:
+def market1501(
+    root: str | Path, title: str = "market1501", attributes: str | Path | None = None
+) -> Manifest:
     """Read a data set in Market-1501's layout.
 
     A file is named ``0002_c1s1_000451_03.jpg``: identity 2, camera 1. Identity -1 is junk (part of
@@ -39,12 +42,15 @@ def market1501(root: str | Path, title: str = "market1501") -> Manifest:
             one above it. A relative path is also looked for under ``REID_DATASETS``.
         title: What the data is called in results; give your own data a name of its own, so that its
             figures are not taken for those of the benchmark.
+        attributes: A CSV file with a column ``pid`` and a column of 0 and 1 for each attribute of
+            an identity; a relative path is looked for in the data set's folder too.
 
     Returns:
         The manifest, in the order train, query, gallery, files sorted; cameras as in the names.
 
     Raises:
-        DataError: The folders are not there, or no file in them is named like that.
+        DataError: The folders are not there, no file in them is named like that, or the table of
+            attributes cannot be used.
 
     Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015.
     """
@@ -53,7 +59,7 @@ def market1501(root: str | Path, title: str = "market1501") -> Manifest:
     rows = [row for part in parts.values() for row in part.rows]
     if not rows:
         raise DataError(_no_images(folder, parts))
-    return Manifest(
+    manifest = Manifest(
         name=title,
         root=folder,
         paths=np.array([row.path for row in rows]),
@@ -62,6 +68,19 @@ def market1501(root: str | Path, title: str = "market1501") -> Manifest:
         splits=np.array([row.split for row in rows]),
         notes=_notes(parts),
     )
+    return manifest if attributes is None else _with_attributes(manifest, Path(attributes))
+
+
+def _with_attributes(manifest: Manifest, path: Path) -> Manifest:
+    beside = manifest.root / path
+    values, names = read_attributes(
+        beside if beside.is_file() else path,
+        manifest.pids,
+        dataset=manifest.name,
+        required=manifest.splits == "train",
+    )
+    note = f"{len(names)} attributes: {', '.join(names)}"
+    return replace(manifest, columns={"attributes": values}, notes=(*manifest.notes, note))
 
 
 @dataclass(frozen=True)

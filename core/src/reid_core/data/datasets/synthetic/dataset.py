@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from reid_core.data.datasets.synthetic.backgrounds import place_of
 from reid_core.data.datasets.synthetic.cameras import lens_of
+from reid_core.data.datasets.synthetic.columns import columns
 from reid_core.data.datasets.synthetic.difficulty import Difficulty
 from reid_core.data.datasets.synthetic.plan import Picture, plan
 from reid_core.data.datasets.synthetic.scene import Camera, draw
@@ -52,7 +53,8 @@ def synthetic(
 
     Returns:
         The manifest, sorted by path; pids are 1.. in training, the numbers that follow in the
-        test, 0 for distractors; camids count from 1.
+        test, 0 for distractors; camids count from 1. Further columns are ``viewids`` and
+        ``attributes``; see :mod:`reid_core.data.datasets.synthetic.columns`.
 
     Raises:
         DataError: A parameter is out of range, the folder cannot be written, or pictures have
@@ -73,6 +75,7 @@ def synthetic(
         pids=np.array([picture.pid for picture in pictures], dtype=np.int64),
         camids=np.array([picture.camid for picture in pictures], dtype=np.int64),
         splits=np.array([picture.split for picture in pictures], dtype=np.str_),
+        columns=columns(pictures, settings.profile),
         notes=(f"drawn by the program (generator version {GENERATOR_VERSION}), not photographs",),
     )
 

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from torch import nn
+
+from reid_core.engine.results import Evaluation, Results, feature_of
+
+
+class Head(nn.Linear):
+    test_feature = "after"
+
+
+def evaluation(**changes):
+    facts = {
+        "dataset": "mine",
+        "step": 3,
+        "epoch": 1.0,
+        "protocol": "market1501",
+        "protocol_description": "…",
+        "distance": "cosine",
+        "metrics": {"mAP": 0.5},
+        "num_queries": 2,
+        "num_valid_queries": 2,
+        "num_gallery": 4,
+    }
+    return Evaluation(**{**facts, **changes})
+
+
+def test_b084_a_result_states_where_the_embedding_is_taken_from():
+    assert feature_of(nn.Sequential(nn.Linear(1, 1), Head(1, 1))) == "after"
+    assert feature_of(nn.Linear(1, 1)) == ""
+    results = Results([evaluation(test_feature="after")])
+    plain = results.to_plain()
+    assert plain["evaluations"][0]["test_feature"] == "after"
+    assert Results.from_plain(plain).evaluations == results.evaluations
+
+
+def test_results_of_the_first_release_can_be_read():
+    plain = Results([evaluation()]).to_plain()
+    del plain["evaluations"][0]["test_feature"]
+    assert Results.from_plain(plain).evaluations == [evaluation()]
