@@ -75,6 +75,7 @@ def test_a_batch_may_be_any_sequence_of_rows(batch):
     assert [key.row for key in next(iter(keys([batch])))] == [1, 2]
 
 
+# B033: the conformance kit and reid-plugins check say it before a run, with the same words.
 @pytest.mark.parametrize("batch", [5, np.int64(5), [], "ab", [1.5], [[1], [2]]])
 def test_a_batch_that_is_no_sequence_of_rows_is_refused(batch):
     with pytest.raises(
@@ -83,6 +84,7 @@ def test_a_batch_that_is_no_sequence_of_rows_is_refused(batch):
         list(keys([batch]))
 
 
+# B030
 @pytest.mark.parametrize("row", [-1, 10, 122])
 def test_a_row_that_the_data_does_not_have_is_named(row):
     with pytest.raises(PluginError, match=f"gave row {row} in batch 1 of epoch 0; .* rows 0..9"):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,10 @@ import torch
 from numpy.typing import NDArray
 
 from reid_core.config import Config
+from reid_core.data.cameras import camera_codes
+from reid_core.data.columns import number_columns
 from reid_core.data.image_dataset import Collate, ImageDataset
-from reid_core.data.labels import LabelMap, camera_codes
+from reid_core.data.labels import LabelMap
 from reid_core.data.loader import Normalize, TrainLoader, usable_workers
 from reid_core.data.manifest import Manifest
 from reid_core.data.named_transforms import NamedBatchTransform, NamedImageTransform
@@ -22,8 +23,6 @@ from reid_core.data.samplers import EpochSampler
 from reid_core.data.transforms import BatchTransform, ImageTransform, split_stages
 from reid_core.errors import ConfigError, PluginError
 from reid_core.plugins.registries import SAMPLERS, TRANSFORMS
-
-log = logging.getLogger("reid_core")
 
 
 def build_train_loader(
@@ -33,7 +32,7 @@ def build_train_loader(
     *,
     device: torch.device,
 ) -> TrainLoader:
-    """Build the loader, and say what an epoch of it holds.
+    """Build the loader.
 
     Args:
         config: The whole configuration.
@@ -48,8 +47,7 @@ def build_train_loader(
     """
     data = config.data
     labels, camids = label_map.labels(manifests), camera_codes(manifests)
-    sampler = build_sampler(config, labels, camids)
-    log.info("training: %d identities, %s", label_map.num_classes, sampler.summary())
+    sampler = build_sampler(config, labels, camids, sizes={m.name: len(m) for m in manifests})
     image_transforms, batch_transforms = build_transforms(config)
     workers = usable_workers(data.workers)
     if workers:
@@ -58,13 +56,15 @@ def build_train_loader(
         join(manifests),
         image_size=data.image_size,
         interpolation=data.interpolation,
+        resize=data.resize,
+        mean=data.mean,
         transforms=image_transforms,
         broken_images=data.broken_images,
         labels=labels,
     )
     return TrainLoader(
         dataset=dataset,
-        collate=Collate(labels, camids),
+        collate=Collate(labels, camids, number_columns(manifests)),
         sampler=sampler,
         normalize=Normalize(data.mean, data.std),
         batch_transforms=batch_transforms,
@@ -86,7 +86,7 @@ def build_transforms(config: Config) -> tuple[list[ImageTransform], list[BatchTr
     batches: list[BatchTransform] = []
     for component in config.data.transforms:
         call = component.as_call()
-        built = TRANSFORMS.build(call, image_size=config.data.image_size)
+        built = TRANSFORMS.build(call, **config.data.transform_context)
         origin = f"transform {call['name']} of {TRANSFORMS.resolve(str(call['name'])).origin()}"
         of_images, of_batches = split_stages([built])
         images += [NamedImageTransform(transform, origin) for transform in of_images]
@@ -95,16 +95,34 @@ def build_transforms(config: Config) -> tuple[list[ImageTransform], list[BatchTr
 
 
 def build_sampler(
-    config: Config, labels: NDArray[np.int64], camids: NDArray[np.int64]
+    config: Config,
+    labels: NDArray[np.int64],
+    camids: NDArray[np.int64],
+    *,
+    sizes: Mapping[str, int] | None = None,
 ) -> EpochSampler:
     """Build the sampler and check that an epoch is not empty.
+
+    Args:
+        config: The whole configuration.
+        labels: (N,) labels of the rows.
+        camids: (N,) camera codes of the rows.
+        sizes: Rows of each training set, by name, in their order; None is one set.
 
     Raises:
         ConfigError: It is, or a parameter does not fit.
         PluginError: What the sampler's factory returns is no :class:`EpochSampler`.
     """
     call = config.data.batch.as_call()
-    sampler = SAMPLERS.build(call, labels=labels, camids=camids, seed=config.seed)
+    sizes = {"train": len(labels)} if sizes is None else sizes
+    sampler = SAMPLERS.build(
+        call,
+        labels=labels,
+        camids=camids,
+        sets=np.repeat(np.arange(len(sizes)), list(sizes.values())),
+        set_names=tuple(sizes),
+        seed=config.seed,
+    )
     if not isinstance(sampler, EpochSampler):
         raise PluginError(
             f"sampler {call['name']} of {SAMPLERS.resolve(str(call['name'])).origin()} gave a "

@@ -16,6 +16,8 @@ Batches = list[NDArray[np.int64]]
 
 #: Epochs that are drawn.
 _EPOCHS = 3
+#: Names of the two sets that the data comes from.
+_SET_NAMES = ("first", "second")
 #: Images of each identity of the data that is sampled from: many, few and a single one.
 _COUNTS = (9, 4, 6, 1, 5, 8, 3, 7, 4, 2, 6, 5)
 
@@ -24,6 +26,7 @@ class SamplerConformance(Conformance):
     """The checks of a sampler: rows of the training set, in batches, epoch by epoch.
 
     It is given 60 rows of 12 identities with 1 to 9 images, in mixed order, and 3 cameras.
+    The first 8 identities are of the data set ``first``, the others of ``second``.
     """
 
     kind = "samplers"
@@ -41,9 +44,21 @@ class SamplerConformance(Conformance):
         camids.flags.writeable = False
         return camids
 
+    def sets(self) -> NDArray[np.int64]:
+        """Return which data set each row is from, (N,) int64, read-only."""
+        sets = (self.labels() >= 8).astype(np.int64)
+        sets.flags.writeable = False
+        return sets
+
     def context(self) -> dict[str, object]:
-        """Return labels, cameras and a seed: nothing else is known of the data."""
-        return {"labels": self.labels(), "camids": self.camids(), "seed": 0}
+        """Return labels, cameras, sets and a seed: nothing else is known of the data."""
+        return {
+            "labels": self.labels(),
+            "camids": self.camids(),
+            "sets": self.sets(),
+            "set_names": _SET_NAMES,
+            "seed": 0,
+        }
 
     def build_sampler(self, seed: int = 0) -> EpochSampler:
         """Build the sampler.
@@ -52,7 +67,7 @@ class SamplerConformance(Conformance):
             seed: Seed of its epochs.
         """
         with self.attempt(
-            "when it was built", "expected labels, camids and seed to be enough, and left unchanged"
+            "when it was built", "expected the context to be enough, and left unchanged"
         ):
             sampler = self.build(seed=seed)
         if not isinstance(sampler, EpochSampler):

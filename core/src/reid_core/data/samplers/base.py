@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 class EpochSampler(Protocol):
     """Draws the batches of an epoch.
 
-    A sampler is built with ``labels`` (N,) int64, ``camids`` (N,) int64 and ``seed``, where its
-    signature names them, and with the parameters of ``data.batch``.
+    A sampler is built with ``labels`` (N,) int64, ``camids`` (N,) int64, ``sets`` (N,) int64 (which
+    of the training sets ``set_names`` a row is from) and ``seed``, where its signature names them,
+    and with the parameters of ``data.batch``.
     """
 
     def __len__(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from reid_core.data.samplers.coverage import Share, coverage
 from reid_core.errors import ConfigError
 
 
@@ -14,7 +15,7 @@ class RandomSampler:
     """Shuffled batches of ``size`` rows; an incomplete last batch is left out.
 
     Args:
-        labels: (N,) labels of the rows; only their number counts.
+        labels: (N,) labels of the rows; which they are only counts for the summary.
         seed: Seed of every epoch.
         size: Rows a batch, at least 1.
 
@@ -26,6 +27,7 @@ class RandomSampler:
         if size < 1:
             raise ConfigError(f"data.batch.size is {size}; expected at least 1")
         self._total = len(labels)
+        _, self._counts = np.unique(labels, return_counts=True)
         self._size = size
         self._seed = seed
 
@@ -40,9 +42,25 @@ class RandomSampler:
             yield order[start : start + self._size]
 
     def summary(self) -> str:
-        """Say what an epoch holds and how many images it leaves out."""
-        unused = self._total - len(self) * self._size
+        """Say what an epoch holds, how much it sees, and how many images it leaves out."""
+        used = len(self) * self._size
+        unseen = float(_chance_of_none(self._counts, used, self._total).sum())
+        people = len(self._counts)
+        identities = Share(people - unseen, people, "expected" if unseen else "exact")
         return (
-            f"{len(self)} batches of {self._size}: {self._total - unused} of {self._total} images "
-            f"an epoch, {unused} unused"
+            f"{len(self)} batches of {self._size}: an epoch draws {used} from {self._total} "
+            f"images, {coverage(Share(used, self._total), identities)}; "
+            f"{self._total - used} images unused"
         )
+
+
+def _chance_of_none(counts: NDArray[np.int64], used: int, total: int) -> NDArray[np.float64]:
+    """Return the probability that an epoch uses none of ``counts`` images, (I,).
+
+    All of them are then among the ``total - used`` unused ones: the product over j < count of
+    (unused − j) / (total − j).
+    """
+    unused = total - used
+    factors = [(unused - j) / (total - j) for j in range(min(unused, int(counts.max(initial=0))))]
+    products = np.cumprod([1.0, *factors])
+    return np.where(counts < len(products), products[np.minimum(counts, len(products) - 1)], 0.0)

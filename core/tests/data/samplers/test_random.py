@@ -25,10 +25,28 @@ def test_an_epoch_is_full_batches_of_different_rows(total, size, epoch):
     assert set(rows) <= set(range(total))
 
 
+# B037: in training; tests of the loaders have the evaluation of 33 images.
 def test_a_last_batch_of_one_image_is_left_out_and_told():
     made = sampler(33, 32)
     assert [len(batch) for batch in made.batches(0)] == [32]
-    assert made.summary() == "1 batches of 32: 32 of 33 images an epoch, 1 unused"
+    assert made.summary() == (
+        "1 batches of 32: an epoch draws 32 from 33 images, it sees 32 of 33 images (96.9%) and "
+        "1 of 1 identities (100.0%); 1 images unused"
+    )
+
+
+def test_the_identities_that_an_epoch_sees_are_told_as_their_mean():
+    labels = np.repeat(np.arange(6), [1, 1, 1, 2, 4, 9])
+    made = RandomSampler(labels=labels, seed=0, size=5)
+    assert len(made) == 3  # 15 of 18 images
+    seen = [len(set(labels[np.concatenate(list(made.batches(e)))])) for e in range(4000)]
+    # An image is unused with probability 1/6, two given ones with 1/6 * 2/17, four never.
+    expected = 6 - 3 / 6 - 1 / 6 * 2 / 17
+    assert np.mean(seen) == pytest.approx(expected, abs=0.03)
+    assert "on average 5 of 6 identities (91.3%)" in made.summary()
+    assert "and 6 of 6 identities (100.0%); 0 images unused" in (
+        RandomSampler(labels=labels, seed=0, size=6).summary()
+    )
 
 
 def test_another_image_is_left_out_each_epoch():

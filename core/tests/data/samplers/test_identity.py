@@ -8,9 +8,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from reid_core.data.keys import EpochKeys
 from reid_core.data.samplers import EpochSampler
+from reid_core.data.samplers.all_images import least_seen
 from reid_core.data.samplers.identity import IdentitySampler
-from reid_core.errors import ConfigError, DataError
+from reid_core.errors import ConfigError, DataError, PluginError
 
 
 def sampler(counts, *, seed=0, **keywords):
@@ -109,6 +111,7 @@ def test_every_epoch_and_every_seed_differ():
     assert len(seen) == 100
 
 
+# B027
 def test_eight_identities_in_batches_of_four_never_repeat_one():
     labels = labels_of([20] * 8)
     made = sampler([20] * 8, identities=4, instances=4)
@@ -120,12 +123,14 @@ def test_eight_identities_in_batches_of_four_never_repeat_one():
         assert counts.tolist() == [4, 4, 4, 4]
 
 
+# B028
 def test_the_length_of_the_reference_case_is_two_in_every_epoch():
     made = sampler([1, 3, 4, 10], instances=4, identities=2)  # groups 1, 1, 1, 2
     assert len(made) == 2
     assert {len(list(made.batches(epoch))) for epoch in range(50)} == {2}
 
 
+# B026
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_an_identity_with_too_few_images_repeats_them_evenly(count):
     counts = [count, 5, 5, 5]
@@ -170,6 +175,7 @@ def test_a_large_data_set_is_sampled_without_a_pause():
     assert len(made) == slow_length_of_many(groups_of(counts.tolist(), 4), 16)
 
 
+# B025: the case of a batch of 2 is among the parameters that make no batch, below.
 def test_too_few_identities_are_told_with_all_three_numbers():
     with pytest.raises(DataError) as caught:
         sampler([4] * 8, size=64, instances=4)
@@ -184,6 +190,7 @@ def test_advice_that_could_not_be_followed_is_not_given():
         sampler([40], identities=4)
 
 
+# B031
 @pytest.mark.parametrize(
     ("size", "nearest"), [(22, "20 or 24"), (9, "8 or 12"), (7, "8"), (2, "8"), (5, "8")]
 )
@@ -223,12 +230,97 @@ def test_labels_need_not_be_consecutive():
     assert sorted(batch) == list(range(12))
 
 
+def seen_by(made, labels, epochs):
+    """How many different images and identities each epoch sees."""
+    for epoch in range(epochs):
+        rows = np.concatenate(list(made.batches(epoch)))
+        yield len(set(rows)), len(set(labels[rows]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    counts=st.lists(st.integers(1, 20), min_size=3, max_size=9),
+    identities=st.integers(2, 3),
+    instances=st.integers(1, 5),
+)
+def test_every_epoch_sees_what_the_summary_promises(counts, identities, instances):
+    groups = np.array(groups_of(counts, instances))
+    images, people, is_exact = least_seen(np.array(counts), groups, instances, identities)
+    made = sampler(counts, identities=identities, instances=instances)
+    for of_images, of_people in seen_by(made, labels_of(counts), 5):
+        if is_exact:
+            assert (of_images, of_people) == (images, people)
+        assert of_images >= images
+        assert of_people >= people
+
+
+def test_the_promise_is_kept_to_the_letter_in_some_epoch():
+    counts = [1, 4, 4, 4, 4]
+    images, people, is_exact = least_seen(np.array(counts), np.ones(5, dtype=int), 4, 2)
+    assert (images, people, is_exact) == (13, 4, False)
+    seen = set(seen_by(sampler(counts, identities=2), labels_of(counts), 60))
+    assert min(seen) == (13, 4)
+
+
+# B026: the summary, which is logged at the start, counts the identities that repeat images.
 def test_the_summary_counts_what_is_drawn_and_who_repeats():
     assert sampler([1, 3, 4, 10], identities=2).summary() == (
-        "2 batches of 2 identities x 4 images: an epoch draws 16 from 18 images; 2 identities have "
-        "fewer than 4 images, theirs repeat in a batch"
+        "2 batches of 2 identities x 4 images: an epoch draws 16 from 18 images, it sees at least "
+        "12 of 18 images (66.6%) and at least 3 of 4 identities (75.0%); 2 identities have fewer "
+        "than 4 images, theirs repeat in a batch"
     )
     assert "fewer" not in sampler([4, 4], identities=2).summary()
+    assert "it sees 8 of 8 images (100.0%) and 2 of 2 identities (100.0%)" in (
+        sampler([4, 4], identities=2).summary()
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    counts=st.lists(st.integers(1, 12), min_size=3, max_size=12),
+    instances=st.integers(1, 5),
+    epoch=st.integers(0, 99),
+)
+def test_one_group_takes_each_identity_once_at_most(counts, instances, epoch):
+    labels = labels_of(counts)
+    made = sampler(counts, identities=3, instances=instances, rule="one_group")
+    batches = list(made.batches(epoch))
+    assert len(batches) == len(made) == len(counts) // 3
+    drawn = []
+    for batch in batches:
+        for group in batch.reshape(3, instances):
+            (pid,) = set(labels[group])
+            drawn.append(pid)
+            repeats = [list(group).count(row) for row in group]
+            # Different images where there are enough, otherwise all of them in turn.
+            assert len(set(group)) == min(instances, counts[pid])
+            assert max(repeats) - min(repeats) <= 1
+    assert len(drawn) == len(set(drawn))
+
+
+def test_one_group_tells_the_mean_of_what_an_epoch_sees():
+    counts = [1, 2, 9, 9, 9]
+    made = sampler(counts, identities=2, rule="one_group")
+    assert made.summary() == (
+        "2 batches of 2 identities x 4 images: an epoch draws 16 from 30 images, it sees on "
+        "average 12 of 30 images (40.0%) and 4 of 5 identities (80.0%); 2 identities have fewer "
+        "than 4 images, theirs repeat in a batch"
+    )
+    images, people = zip(*seen_by(made, labels_of(counts), 1500), strict=True)
+    assert np.mean(images) == pytest.approx(12, abs=0.15)
+    assert set(people) == {4}
+
+
+def test_one_group_draws_every_identity_and_image_in_turn():
+    made = sampler([6, 7, 8], identities=2, rule="one_group")
+    assert {row for e in range(40) for batch in made.batches(e) for row in batch} == set(range(21))
+
+
+def test_an_unknown_rule_is_answered_with_the_rules():
+    message = "rule: got 'one_groups', expected all_images or one_group; did you mean one_group?"
+    with pytest.raises(ConfigError) as caught:
+        sampler([4, 4], identities=2, rule="one_groups")
+    assert message in str(caught.value)
 
 
 def test_global_random_state_is_left_alone(global_random_state):
@@ -239,3 +331,10 @@ def test_global_random_state_is_left_alone(global_random_state):
 
 def test_it_is_an_epoch_sampler():
     assert isinstance(sampler([4, 4], identities=2), EpochSampler)
+
+
+# B030
+def test_rows_of_data_that_was_filtered_after_the_sampler_was_made_are_refused():
+    made = sampler([1, 5, 5], identities=3, instances=4)
+    with pytest.raises(PluginError, match=r"the data has rows 0\.\.9$"):
+        list(EpochKeys(made, seed=0, num_rows=10))
