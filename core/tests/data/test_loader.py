@@ -326,6 +326,7 @@ def evaluation_loader(manifest, *, batch_size=32, workers=0, **keywords):
     )
 
 
+# B037: in evaluation.
 @pytest.mark.parametrize("workers", [0, 2])
 def test_every_test_image_comes_once_in_order_and_a_last_batch_of_one_works(workers, make_images):
     manifest = make_images(list(range(33)))

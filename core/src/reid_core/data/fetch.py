@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset, get_worker_info
 from reid_core.contracts import Batch
 from reid_core.data.image_dataset import Collate, ImageDataset, Sample
 from reid_core.data.keys import SampleKey
-from reid_core.data.worker_errors import Failure, add_place
+from reid_core.data.worker_errors import Failure, at_row
 from reid_core.data.worker_signals import leave_signals_to_the_parent
 from reid_core.errors import TrainingError
 
@@ -76,18 +76,19 @@ class BatchReader(Dataset[Fetched]):
     def __getitems__(self, keys: Sequence[SampleKey]) -> Fetched:
         """Return the batch of the given samples or, in a worker, the error that one of them met."""
         try:
-            return Fetched(self._collate([self._sample(key) for key in keys]))
+            return Fetched(self._collate(self._samples(keys)))
         except Exception as error:
             if get_worker_info() is None:
                 raise
             return Fetched(Failure.of(error))
 
-    def _sample(self, key: SampleKey) -> Sample:
-        try:
-            return self._dataset[key]
-        except Exception as error:
-            add_place(error, int(key.row))
-            raise
+    def _samples(self, keys: Sequence[SampleKey]) -> list[Sample]:
+        # As torch's own loader does: a data set that can read several at once is asked to.
+        read_all = getattr(self._dataset, "__getitems__", None)
+        if read_all is not None:
+            samples: list[Sample] = read_all(keys)
+            return samples
+        return [at_row(key.row, self._dataset.__getitem__, key) for key in keys]
 
 
 def fetch(loader: DataLoader[Fetched]) -> Iterator[Batch]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,17 +11,20 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset, get_worker_info
-from torchvision.transforms.v2 import functional as image_ops
-from torchvision.transforms.v2.functional import InterpolationMode
 
 from reid_core.contracts import Batch
+from reid_core.data.colour import IMAGENET_MEAN
 from reid_core.data.image_reader import BrokenImageError, read_image
 from reid_core.data.keys import SampleKey
 from reid_core.data.manifest import Manifest
+from reid_core.data.resize import Interpolation, Resize, ResizeMode
 from reid_core.data.transforms import ImageTransform
+from reid_core.data.worker_errors import at_row
 from reid_core.errors import DataError, PluginError
 
-Interpolation = Literal["bilinear", "bicubic"]
+#: Decoded pixels that are held at once before they are resized: a batch of crops, but not of
+#: photographs.
+_BYTES_AT_ONCE = 2**23
 
 
 class Sample(NamedTuple):
@@ -45,8 +48,10 @@ class ImageDataset(Dataset[Sample]):
 
     Args:
         manifest: The rows.
-        image_size: Height and width (H, W) in pixels that images are stretched to.
+        image_size: Height and width (H, W) in pixels that images are resized to.
         interpolation: Filter of the resize; antialiased.
+        resize: Whether the aspect ratio changes or is kept; see :class:`Resize`.
+        mean: Colour of the space that ``letterbox`` leaves, each channel 0..1.
         transforms: Augmentations of single images, in order.
         broken_images: ``fail`` raises for an unreadable image; ``skip`` replaces it by another
             image of the same label, or marks it as not valid when there are no ``labels``.
@@ -59,14 +64,18 @@ class ImageDataset(Dataset[Sample]):
         *,
         image_size: tuple[int, int],
         interpolation: Interpolation = "bilinear",
+        resize: ResizeMode = "stretch",
+        mean: tuple[float, float, float] = IMAGENET_MEAN,
         transforms: Sequence[ImageTransform] = (),
         broken_images: Literal["fail", "skip"] = "fail",
         labels: NDArray[np.int64] | None = None,
     ) -> None:
         self._root = str(manifest.root)
         self._paths = manifest.paths
-        self._size = list(image_size)
-        self._interpolation = InterpolationMode(interpolation)
+        self._size = tuple(image_size)
+        self._resize = Resize(
+            image_size=image_size, interpolation=interpolation, mode=resize, mean=mean
+        )
         self._transforms = tuple(transforms)
         self._skips = broken_images == "skip"
         self._labels = labels
@@ -79,43 +88,70 @@ class ImageDataset(Dataset[Sample]):
         return os.path.join(self._root, str(self._paths[row]))  # noqa: PTH118 — pathlib costs more
 
     def __getitem__(self, key: SampleKey) -> Sample:
-        row, is_valid = int(key.row), True
+        return self.__getitems__([key])[0]
+
+    def __getitems__(self, keys: Sequence[SampleKey]) -> list[Sample]:
+        """Return several samples; errors say in which row they arose.
+
+        They go together through reading, resizing and each transform, which takes two thirds of
+        the time that one after the other takes: each step then finds its own code in the cache of
+        the processor.
+        """
+        samples: list[Sample] = []
+        opened: list[Sample] = []
+        num_bytes = 0
+        for position, key in enumerate(keys, 1):
+            sample = at_row(key.row, self._open, int(key.row))
+            opened.append(sample)
+            num_bytes += sample.image.numel()
+            if num_bytes >= _BYTES_AT_ONCE or position == len(keys):
+                samples += [at_row(s.requested, self._resized, s) for s in opened]
+                opened, num_bytes = [], 0
+        return self._augmented(samples, keys) if self._transforms else samples
+
+    def _open(self, row: int) -> Sample:
         try:
-            image = read_image(self.path(row))
+            return Sample(read_image(self.path(row)), row, row, True)
         except BrokenImageError as error:
             if not self._skips:
                 raise _with_advice(error, row) from error
-            image, row, is_valid = self._substitute(row, error)
-        if list(image.shape[-2:]) != self._size:
-            image = image_ops.resize(
-                image, self._size, interpolation=self._interpolation, antialias=True
-            )
-        if self._transforms:
-            image = self._augment(image, key.seed)
-        return Sample(image, row, int(key.row), is_valid)
+            return self._substitute(row, error)
 
-    def _augment(self, image: Tensor, seed: int) -> Tensor:
+    def _resized(self, sample: Sample) -> Sample:
+        return Sample(self._resize(sample.image), *sample[1:])
+
+    def _augmented(self, samples: list[Sample], keys: Sequence[SampleKey]) -> list[Sample]:
         # Philox takes its key as it is: seeding costs a fifth of numpy's default generator.
-        rng = np.random.Generator(np.random.Philox(key=seed))
+        rngs = [np.random.Generator(np.random.Philox(key=key.seed)) for key in keys]
+        images = [sample.image for sample in samples]
         for transform in self._transforms:
-            image = transform(image, rng)
-            if image.dtype != torch.uint8 or list(image.shape) != [3, *self._size]:
-                kind = type(transform)
-                raise PluginError(
-                    f"transform {kind.__name__} of {kind.__module__} made a "
-                    f"{tuple(image.shape)} {image.dtype}; expected (3, H, W) torch.uint8 of the "
-                    f"size it got, {(3, *self._size)}"
-                )
-        return image
+            images = [
+                at_row(key.row, self._transformed, transform, image, rng)
+                for key, image, rng in zip(keys, images, rngs, strict=True)
+            ]
+        return [Sample(image, *s[1:]) for image, s in zip(images, samples, strict=True)]
 
-    def _substitute(self, row: int, error: BrokenImageError) -> tuple[Tensor, int, bool]:
+    def _transformed(
+        self, transform: ImageTransform, image: Tensor, rng: np.random.Generator
+    ) -> Tensor:
+        changed = transform(image, rng)
+        if changed.dtype != torch.uint8 or changed.shape != (3, *self._size):
+            kind = type(transform)
+            raise PluginError(
+                f"transform {kind.__name__} of {kind.__module__} made a "
+                f"{tuple(changed.shape)} {changed.dtype}; expected (3, H, W) torch.uint8 of the "
+                f"size it got, {(3, *self._size)}"
+            )
+        return changed
+
+    def _substitute(self, row: int, error: BrokenImageError) -> Sample:
         if self._labels is None:
-            return torch.zeros((3, *self._size), dtype=torch.uint8), row, False
+            return Sample(torch.zeros((3, *self._size), dtype=torch.uint8), row, row, False)
         candidates = np.flatnonzero(self._labels == self._labels[row])
         # The rows after the broken one, then those before it: the same choice in every worker.
         for other in np.concatenate([candidates[candidates > row], candidates[candidates < row]]):
             try:
-                return read_image(self.path(int(other))), int(other), True
+                return Sample(read_image(self.path(int(other))), int(other), row, True)
             except BrokenImageError:
                 continue
         raise DataError(
@@ -130,25 +166,41 @@ class Collate:
     Args:
         pids: (N,) labels or identity codes by row.
         camids: (N,) camera codes by row.
+        columns: Further numbers by row, each (N, …), by the names they have in the batch.
     """
 
-    def __init__(self, pids: NDArray[np.int64], camids: NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        pids: NDArray[np.int64],
+        camids: NDArray[np.int64],
+        columns: Mapping[str, NDArray[np.generic]] | None = None,
+    ) -> None:
         self._pids = pids
         self._camids = camids
+        self._columns = dict(columns or {})
 
     def __call__(self, samples: Sequence[Sample]) -> Batch:
         """Return the batch (B, 3, H, W) of samples of one size."""
         rows = np.array([sample.row for sample in samples], dtype=np.int64)
         return Batch(
-            images=torch.stack([sample.image for sample in samples]),
+            images=_stack([sample.image for sample in samples]),
             pids=torch.from_numpy(self._pids[rows]),
             camids=torch.from_numpy(self._camids[rows]),
             index=torch.from_numpy(rows),
             columns={
+                **{name: torch.from_numpy(values[rows]) for name, values in self._columns.items()},
                 "requested": torch.tensor([sample.requested for sample in samples]),
                 "is_valid": torch.tensor([sample.is_valid for sample in samples]),
             },
         )
+
+
+def _stack(images: Sequence[Tensor]) -> Tensor:
+    # Decoded images have their channels last in memory; so does their batch, since turning each
+    # into planes would take as long as decoding it. The normalisation does it on the device.
+    if images[0].stride(0) != 1:
+        return torch.stack(list(images))
+    return torch.stack([image.permute(1, 2, 0) for image in images]).permute(0, 3, 1, 2)
 
 
 def _with_advice(error: BrokenImageError, row: int) -> BrokenImageError:

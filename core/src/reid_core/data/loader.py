@@ -35,7 +35,9 @@ class Normalize:
 
     def __call__(self, images: Tensor) -> Tensor:
         """Map (B, 3, H, W) of 0..255 to float32 ``(x/255 - mean) / std``; the input is kept."""
-        normal = images.to(torch.float32, copy=True)
+        # Planes, whatever the layout of the pixels: see the collation.
+        normal = torch.empty(images.shape, dtype=torch.float32, device=images.device)
+        normal.copy_(images)
         for channel, (mean, std) in enumerate(zip(self.mean, self.std, strict=True)):
             # Plain numbers: a tensor of them would be copied to the device each step, and wait.
             normal[:, channel].sub_(255 * mean).mul_(1 / (255 * std))
@@ -93,6 +95,10 @@ class TrainLoader:
     def __len__(self) -> int:
         """Return the number of batches of an epoch."""
         return len(self._keys.sampler)
+
+    def summary(self) -> str:
+        """Say in one line what an epoch holds and what it leaves out."""
+        return self._keys.sampler.summary()
 
     def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
         """Yield the batches of an epoch.

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import pickle
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from torch.utils.data import get_worker_info
 
 from reid_core import errors
+
+Result = TypeVar("Result")
 
 
 class WorkerTraceback(Exception):  # noqa: N818 — no error of its own: it shows where one was raised
@@ -77,6 +80,24 @@ def add_place(error: Exception, row: int) -> None:
     place = f"row {row}, worker {worker.id}" if worker else f"row {row}"
     if place not in text_of(error):
         error.add_note(f"raised while reading {place}")
+
+
+def at_row(row: int, step: Callable[..., Result], *arguments: object) -> Result:
+    """Return what a step gives; an error in it says which row was read.
+
+    Args:
+        row: The row.
+        step: Called with ``arguments``.
+        *arguments: Passed on.
+
+    Raises:
+        Exception: What the step raises, with the place noted in it.
+    """
+    try:
+        return step(*arguments)
+    except Exception as error:
+        add_place(error, int(row))
+        raise
 
 
 def text_of(error: BaseException) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reid_core.config.schema import DataConfig
 from reid_core.data.transforms import BatchTransform, ImageTransform, split_stages
 from reid_core.errors import PluginError
 from reid_core.testing.base import Conformance
@@ -32,8 +33,8 @@ class TransformConformance(Conformance):
     image_sizes: ClassVar[tuple[tuple[int, int], ...]] = ((64, 32), (61, 37))
 
     def context(self) -> dict[str, object]:
-        """Return the image size."""
-        return {"image_size": self.image_sizes[0]}
+        """Return the image size and ImageNet's channel statistics."""
+        return {**DataConfig().transform_context, "image_size": self.image_sizes[0]}
 
     def build_transform(
         self, size: tuple[int, int] | None = None
