@@ -36,6 +36,7 @@ def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         ("config", ["check", "--help"], "each with file, line and column"),
         ("config", ["list"], ""),
         ("config", ["show", "--help"], "--set KEY=VALUE"),
+        ("config", ["schedule", "--help"], "--steps-per-epoch N"),
         ("plugins", ["--help"], "Show, check and make plugins."),
         ("plugins", ["list", "--help"], "Only one kind: backbones, heads"),
         ("plugins", ["list"], "samplers identity reid-core"),

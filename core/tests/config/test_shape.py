@@ -35,7 +35,7 @@ def test_the_model_of_a_path_is_found(path: tuple[str | int, ...], model: type |
 
 
 def test_the_keys_of_a_path_are_sorted() -> None:
-    assert keys_at(("train", "schedule", "warmup")) == ["epochs", "factor", "steps"]
+    assert keys_at(("train", "schedule", "warmup")) == ["epochs", "factor", "method", "steps"]
     assert keys_at(("train", "epochs")) == []
 
 

@@ -96,7 +96,13 @@ def test_there_is_a_place_for_every_kind_that_a_configuration_names() -> None:
 
 
 #: What to put in for the parameters without a default.
-FILLED = {"root": ".", "model_name": "resnet18", "milestones": "[2]"}
+FILLED = {
+    "root": ".",
+    "model_name": "resnet18",
+    "milestones": "[2]",
+    "optimizer": "lamb",
+    "gamma": "0.9",
+}
 
 
 @pytest.mark.parametrize("ref", FIRST_PARTY, ids=lambda ref: f"{ref.kind}-{ref.name}")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from reid_core.config.components import OptimizerConfig, ScheduleConfig
@@ -65,3 +67,53 @@ def test_the_rate_at_the_end_of_the_warm_up_is_the_base_rate():
 def test_wrong_schedules_are_refused(schedule, message):
     with pytest.raises(ConfigError, match=message):
         rates(schedule, [0])
+
+
+def test_published_values_hold_by_epochs_too():  # B086
+    epochs = [39, 40, 69, 70]
+    multistep = {"name": "multistep", "milestones": [40, 70], "granularity": "epoch"}
+    got = rates(multistep, [10 * e + 9 for e in epochs])
+    assert got == pytest.approx([3.5e-4, 3.5e-5, 3.5e-5, 3.5e-6], rel=1e-6)
+    cosine = {"name": "cosine", "min_lr": 7.7e-7, "granularity": "epoch"}
+    got = rates(cosine, [10 * e + 9 for e in (25, 50, 75)], epochs=100)
+    assert got == pytest.approx([2.988565e-4, 1.753850e-4, 5.191355e-5], rel=1e-6)
+
+
+@pytest.mark.parametrize("granularity", ["step", "epoch"])
+@pytest.mark.parametrize("method", ["linear", "exponential"])
+def test_a_warm_up_by_epochs_rises_and_ends_at_the_base_rate(granularity, method):  # B087
+    warmup = {"epochs": 5, "factor": 1e-6 / LR, "method": method}
+    got = rates(
+        {"name": "constant", "warmup": warmup, "granularity": granularity},
+        [10 * epoch for epoch in range(7)],
+    )
+    assert got[0] == pytest.approx(1e-6)
+    assert all(a < b for a, b in pairwise(got[:6]))
+    assert got[5:] == pytest.approx([LR, LR])
+
+
+def test_a_warm_up_in_steps_goes_by_steps_whatever_the_schedule_goes_by():
+    schedule = {
+        "name": "multistep",
+        "milestones": [2],
+        "granularity": "epoch",
+        "warmup": {"steps": 15, "factor": 0.1},
+    }
+    got = rates(schedule, range(14, 21))
+    assert got[0] == pytest.approx(LR * (0.1 + 0.9 * 14 / 15))
+    assert got[1:] == pytest.approx([LR] * 5 + [0.1 * LR])
+
+
+def test_skipped_steps_delay_what_goes_by_steps_and_not_what_goes_by_epochs():
+    def rate(**schedule):
+        config = ScheduleConfig.model_validate({"name": "cosine", **schedule})
+        return LearningRate.from_config(
+            config, OptimizerConfig(lr=LR), epochs=10, iters_per_epoch=10
+        )
+
+    by_step = rate(warmup={"steps": 5, "factor": 0.1})
+    for step in (2, 4, 30):
+        assert by_step.factor(step + 3, skipped_steps=3) == by_step.factor(step)
+    by_epoch = rate(granularity="epoch", warmup={"steps": 5, "factor": 0.1})
+    assert by_epoch.factor(30, skipped_steps=3) == by_epoch.factor(30)
+    assert by_epoch.factor(6, skipped_steps=3) == by_epoch.factor(3)

@@ -5,8 +5,9 @@ import torch
 from torch import nn
 
 from reid_core.config.components import OptimizerConfig
-from reid_core.errors import ConfigError
+from reid_core.errors import ConfigError, PluginError
 from reid_core.optim import build_optimizer
+from reid_core.plugins.registries import OPTIMIZERS
 
 
 class WithCenters(nn.Module):
@@ -54,3 +55,52 @@ def test_a_model_without_trainable_parameters_and_unknown_settings_are_refused()
         build_optimizer(OptimizerConfig(), model)
     with pytest.raises(ConfigError, match="optimizer adam: momentum: unknown parameter"):
         build_optimizer(OptimizerConfig(momentum=0.9), nn.Linear(2, 2))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "adadelta", "adafactor", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam",
+        "rmsprop", "rprop", "sgd",
+    ],
+)  # fmt: skip
+def test_every_optimizer_of_torch_trains_groups_of_its_own_by_its_name(name):
+    model = WithCenters()
+    optimizer = build_optimizer(OptimizerConfig(name=name, lr=0.01, bias_lr_factor=2), model)
+    assert type(optimizer).__name__.lower() == name
+    assert isinstance(optimizer, torch.optim.Optimizer)
+    assert [group["lr"] for group in optimizer.param_groups] == pytest.approx([0.01, 0.02, 0.5])
+    before = model.layer.weight.detach().clone()
+    model.layer(torch.ones(3, 2)).square().sum().backward()
+    optimizer.step()
+    assert not torch.equal(before, model.layer.weight)
+
+
+def test_no_optimizer_of_torch_is_missing():
+    classes = {
+        name.lower()
+        for name, one in vars(torch.optim).items()
+        if isinstance(one, type) and issubclass(one, torch.optim.Optimizer)
+    }
+    left_out = {"optimizer", "lbfgs", "sparseadam"}
+    assert classes - left_out <= set(OPTIMIZERS.names())
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("lbfgs", "computes the loss several times in a step"),
+        ("LBFGS", "computes the loss several times in a step"),
+        ("sparseadam", "takes sparse gradients only"),
+        ("adahessian", "needs second derivatives"),
+    ],
+)
+def test_an_optimizer_that_cannot_work_is_refused_with_the_reason(name, reason):
+    with pytest.raises(PluginError, match=f"unknown optimizer '{name}'; .*{reason}"):
+        build_optimizer(OptimizerConfig(name=name), nn.Linear(2, 2))
+
+
+def test_a_value_that_torch_refuses_is_a_mistake_in_the_configuration():
+    config = OptimizerConfig(name="sgd", nesterov=True)
+    with pytest.raises(ConfigError, match="optimizer sgd: Nesterov momentum requires a momentum"):
+        build_optimizer(config, nn.Linear(2, 2))

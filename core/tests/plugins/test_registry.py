@@ -112,11 +112,10 @@ def test_a_broken_entry_point_takes_the_name_from_no_local_object(fake_dist, sca
 def test_an_unknown_name_is_answered_with_local_and_installed_ones(fake_dist, scan) -> None:
     fake_dist("fake-a", {"losses": {"spread": "a:b"}})
     losses = Registry("losses", scan())
-    losses.register(len, name="centre")
-    text = message_of(losses, "center")
-    assert (
-        "unknown loss 'center'; did you mean centre? (fake-a: spread; this process: centre)" in text
-    )
+    losses.register(len, name="centroid")
+    text = message_of(losses, "centriod")
+    expected = "did you mean centroid? (fake-a: spread; this process: centroid)"
+    assert f"unknown loss 'centriod'; {expected}" in text
 
 
 def test_resolving_imports_nothing_and_getting_imports_once(fake_dist, scan, counter) -> None:

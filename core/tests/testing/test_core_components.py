@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
 from reid_core.plugins.index import installed
 from reid_core.testing import (
@@ -52,6 +54,30 @@ class TestIdentitySampler(SamplerConformance):
     parameters = {"identities": 4, "instances": 3}
 
 
+class TestIdentitySamplerOfOneGroup(SamplerConformance):
+    name = "identity"
+    dist = DIST
+    parameters = {"identities": 4, "instances": 3, "rule": "one_group"}
+
+
+class TestBalancedIdentitySampler(SamplerConformance):
+    name = "balanced_identity"
+    dist = DIST
+    parameters = {"identities": 4, "instances": 3}
+
+
+class TestWeightedSampler(SamplerConformance):
+    name = "weighted"
+    dist = DIST
+    parameters = {"weights": {"first": 3, "second": 1}, "instances": 3}
+
+
+class TestImbalancedSampler(SamplerConformance):
+    name = "imbalanced"
+    dist = DIST
+    parameters = {"size": 8}
+
+
 class TestRandomSampler(SamplerConformance):
     name = "random"
     dist = DIST
@@ -68,8 +94,68 @@ class TestPadCrop(TransformConformance):
     dist = DIST
 
 
+class TestRandomTranslation(TransformConformance):
+    name = "random_translation"
+    dist = DIST
+
+
+class TestRandomResizedCrop(TransformConformance):
+    name = "random_resized_crop"
+    dist = DIST
+
+
+class TestRandomAffine(TransformConformance):
+    name = "random_affine"
+    dist = DIST
+
+
+class TestColorJitter(TransformConformance):
+    name = "color_jitter"
+    dist = DIST
+
+
+class TestRandomGrayscale(TransformConformance):
+    name = "random_grayscale"
+    dist = DIST
+
+
+class TestGaussianBlur(TransformConformance):
+    name = "gaussian_blur"
+    dist = DIST
+
+
+class TestJpegCompression(TransformConformance):
+    name = "jpeg_compression"
+    dist = DIST
+
+
+class TestAutoAugment(TransformConformance):
+    name = "auto_augment"
+    dist = DIST
+
+
+class TestRandAugment(TransformConformance):
+    name = "rand_augment"
+    dist = DIST
+
+
+class TestAugMix(TransformConformance):
+    name = "aug_mix"
+    dist = DIST
+
+
 class TestRandomErasing(TransformConformance):
     name = "random_erasing"
+    dist = DIST
+
+
+class TestRandomPatch(TransformConformance):
+    name = "random_patch"
+    dist = DIST
+
+
+class TestRandomLighting(TransformConformance):
+    name = "random_lighting"
     dist = DIST
 
 
@@ -90,6 +176,69 @@ class TestAdamW(OptimizerConformance):
     dist = DIST
 
 
+class TestAdadelta(OptimizerConformance):
+    name = "adadelta"
+    dist = DIST
+    lr = 1.0
+
+
+class TestAdafactor(OptimizerConformance):
+    name = "adafactor"
+    dist = DIST
+
+
+class TestAdagrad(OptimizerConformance):
+    name = "adagrad"
+    dist = DIST
+
+
+class TestAdamax(OptimizerConformance):
+    name = "adamax"
+    dist = DIST
+
+
+class TestAsgd(OptimizerConformance):
+    name = "asgd"
+    dist = DIST
+
+
+class TestMuon(OptimizerConformance):
+    name = "muon"
+    dist = DIST
+
+
+class TestNAdam(OptimizerConformance):
+    name = "nadam"
+    dist = DIST
+
+
+class TestRAdam(OptimizerConformance):
+    name = "radam"
+    dist = DIST
+
+
+class TestRmsprop(OptimizerConformance):
+    name = "rmsprop"
+    dist = DIST
+    parameters = {"momentum": 0.9}
+    lr = 0.01
+
+
+class TestRprop(OptimizerConformance):
+    name = "rprop"
+    dist = DIST
+
+    def test_learning_rate_is_read_in_every_step(self) -> None:
+        """It is the size of the first step alone, which every number takes up or down."""
+        parameters = [nn.Parameter(torch.zeros(4, 3)), nn.Parameter(torch.zeros(4, 3))]
+        optimizer = self.build_optimizer(parameters)
+        for parameter in parameters:
+            parameter.grad = torch.full_like(parameter, 7.0)
+        optimizer.step()
+        assert parameters[0].unique().tolist() == pytest.approx([-self.lr])
+        assert parameters[1].unique().tolist() == pytest.approx([-self.lr / 2])
+
+
 class TestConstant(ScheduleConformance):
     name = "constant"
     dist = DIST
@@ -104,6 +253,24 @@ class TestMultiStep(ScheduleConformance):
 class TestCosine(ScheduleConformance):
     name = "cosine"
     dist = DIST
+
+
+class TestOneCycle(ScheduleConformance):
+    name = "one_cycle"
+    dist = DIST
+    warmup_epochs = 0.0
+
+
+class TestPolynomial(ScheduleConformance):
+    name = "polynomial"
+    dist = DIST
+    parameters = {"power": 0.9, "min_lr": 0.001}
+
+
+class TestExponential(ScheduleConformance):
+    name = "exponential"
+    dist = DIST
+    parameters = {"gamma": 0.9}
 
 
 class TestMarketProtocol(ProtocolConformance):

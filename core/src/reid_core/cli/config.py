@@ -1,4 +1,4 @@
-"""``reid-config``: show, check and list recipes."""
+"""``reid-config``: show, check and list recipes, and their learning rates."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from reid_core.cli.common import (
     set_option,
     with_no_plugins,
 )
+from reid_core.cli.schedule import schedule
 from reid_core.config import list_recipes, load_config
 from reid_core.config.load import dump_config
 from reid_core.plugins.index import installed
@@ -74,6 +75,9 @@ def list_command(as_json: bool) -> int:
     for line in recipes or _why_none():
         click.echo(line)
     return 0
+
+
+main.add_command(schedule)
 
 
 def _why_none() -> list[str]:

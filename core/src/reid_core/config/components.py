@@ -66,7 +66,9 @@ class Component(Checked):
 class LossConfig(Component):
     """A loss and its weight in the sum."""
 
-    weight: float = Field(1.0, ge=0)
+    weight: float = Field(1.0, gt=0)
+    #: Patterns of the branches it sees, for example ``part_*``; None is all of them.
+    branches: list[str] | None = Field(None, min_length=1)
 
 
 class HookConfig(Component):
@@ -88,14 +90,36 @@ class OptimizerConfig(Component):
     name: str = "adam"
     lr: float = Field(3.5e-4, gt=0)
     weight_decay: float = Field(5.0e-4, ge=0)
+    #: Factor on the learning rate of every parameter called ``bias``.
+    bias_lr_factor: float = Field(1.0, gt=0)
+    #: Weight decay of the biases; None sets none of their own.
+    bias_weight_decay: float | None = Field(None, ge=0)
+    #: Factor on the learning rate of everything outside the backbone.
+    head_lr_factor: float = Field(1.0, gt=0)
+    #: Weight decay of the parameters of normalisation layers; None sets none of their own.
+    norm_weight_decay: float | None = Field(None, ge=0)
+    #: Factor on the learning rate from each layer of the backbone to the one before it.
+    layer_decay: float | None = Field(None, gt=0, le=1)
+    #: Patterns of the parameters that are not trained.
+    frozen: list[str] = Field(default_factory=list)
+
+
+class ClipConfig(Section):
+    """How gradients are kept small, after ``after_backward`` and before the update."""
+
+    method: Literal["norm", "value", "adaptive"] = "norm"
+    limit: float = Field(gt=0)
+    #: Patterns of the parameters whose gradients are left as they are.
+    exclude: list[str] = Field(default_factory=list)
 
 
 class WarmupConfig(Section):
-    """A linear warm-up from ``factor`` times the learning rate to the whole of it."""
+    """A warm-up from ``factor`` times the learning rate to the whole of it."""
 
     epochs: float | None = Field(None, ge=0)
     steps: int | None = Field(None, ge=0)
     factor: float = Field(0.01, gt=0, le=1)
+    method: Literal["constant", "linear", "exponential"] = "linear"
 
     @model_validator(mode="after")
     def _one_length(self) -> WarmupConfig:
@@ -109,6 +133,27 @@ class ScheduleConfig(Component):
 
     name: str = "cosine"
     warmup: WarmupConfig | None = None
+    #: Whether the rate moves with every step, or only from epoch to epoch.
+    granularity: Literal["step", "epoch"] = "step"
+    #: From where the schedule counts its epochs.
+    counting: Literal["from_start", "through_warmup", "fastreid"] = "from_start"
+    #: Epochs before a schedule with ``counting: fastreid`` begins.
+    delay_epochs: int = Field(0, ge=0)
+    #: Number of the first epoch.
+    first_epoch: Literal[0, 1] = 0
+
+    @model_validator(mode="after")
+    def _keys_that_belong_together(self) -> ScheduleConfig:
+        if self.counting == "fastreid" and self.granularity != "epoch":
+            raise ValueError("counting: fastreid goes by epochs; add granularity: epoch")
+        if self.delay_epochs and self.counting != "fastreid":
+            raise ValueError("delay_epochs belongs to counting: fastreid")
+        if self.first_epoch and (self.granularity != "epoch" or self.counting == "fastreid"):
+            raise ValueError(
+                "first_epoch: 1 belongs to granularity: epoch with counting from_start or "
+                "through_warmup"
+            )
+        return self
 
 
 class BatchConfig(Checked):

@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from reid_core.config.components import (
     BatchConfig,
+    ClipConfig,
     Component,
     DatasetList,
     Distance,
@@ -53,6 +54,8 @@ class DataConfig(Section):
     #: Height and width in pixels.
     image_size: tuple[int, int] = (256, 128)
     interpolation: Literal["bilinear", "bicubic"] = "bilinear"
+    #: Whether images of another aspect ratio are stretched, or centred on the mean colour.
+    resize: Literal["stretch", "letterbox"] = "stretch"
     #: Channel statistics of the RGB image scaled to 0..1; the defaults are ImageNet's.
     mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
     std: tuple[float, float, float] = (0.229, 0.224, 0.225)
@@ -87,6 +90,11 @@ class DataConfig(Section):
         return std
 
     @property
+    def transform_context(self) -> dict[str, object]:
+        """What transforms are offered beside their own parameters."""
+        return {"image_size": self.image_size, "image_mean": self.mean, "image_std": self.std}
+
+    @property
     def test_sets(self) -> list[Component]:
         """The data sets whose query and gallery are evaluated."""
         return self.train if self.test is None else self.test
@@ -96,12 +104,14 @@ class TrainConfig(Section):
     """The loop: how long, how fast, how precise."""
 
     epochs: int = Field(120, ge=1)
-    precision: Literal["fp32", "bf16"] = "fp32"
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
     #: Keep images and convolutions in channels-last layout: faster for most networks on CPUs, and
     #: on GPUs in bf16; the numbers differ only by rounding.
     channels_last: bool = False
     optimizer: OptimizerConfig = Field(default_factory=OptimizerConfig)
     schedule: ScheduleConfig = Field(default_factory=ScheduleConfig)
+    #: None: gradients are taken as they are.
+    clip_gradients: ClipConfig | None = None
     #: Steps between two rows of the metric log.
     log_every: int = Field(10, ge=1)
 

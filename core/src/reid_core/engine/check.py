@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import torch
+from torch import nn
+
 from reid_core.config import Config, ConfigProblem
 from reid_core.config.plugin_settings import check_plugin_settings
 from reid_core.config.problems import dotted, raise_problems
@@ -12,10 +15,15 @@ from reid_core.config.uses import Use, uses_of
 from reid_core.engine.hook_checks import is_observer
 from reid_core.engine.hook_manager import HookManager
 from reid_core.errors import ConfigError, PluginError, did_you_mean
+from reid_core.optim.learning_rate import schedule_context
+from reid_core.optim.optimizers import build_from_groups
 from reid_core.plugins.component_ref import ComponentRef, singular
 from reid_core.plugins.context import CONTEXT
 from reid_core.plugins.index import disabled_plugins
 from reid_core.plugins.registries import HOOKS, registry_of
+
+#: Steps of an epoch for checks before the data is known.
+_NOMINAL_STEPS = 1000
 
 
 def check_config(config: Config) -> tuple[ComponentRef, ...]:
@@ -69,20 +77,21 @@ def _build_problems(config: Config, hooks: list[object]) -> list[ConfigProblem]:
     The hooks are added to ``hooks``: what is built need not be built again to be asked.
     """
     train, problems = config.train, []
-    warmup = train.schedule.warmup
     context: dict[str, object] = {
-        "total_epochs": float(train.epochs),
-        "warmup_epochs": (warmup.epochs if warmup else None) or 0.0,
-        "base_lr": train.optimizer.lr,
-        "image_size": config.data.image_size,
+        **schedule_context(
+            train.schedule, train.optimizer, epochs=train.epochs, iters_per_epoch=_NOMINAL_STEPS
+        ),
+        **config.data.transform_context,
     }
     for use in uses_of(config):
-        if use.kind in ("schedules", "transforms", "hooks"):
-            try:
+        try:
+            if use.kind in ("schedules", "transforms", "hooks"):
                 built = registry_of(use.kind).build(use.call, **context)
                 hooks += [built] if use.kind == "hooks" else []
-            except ConfigError as error:
-                problems.append(_problem(config, use.path, str(error)))
+            elif use.kind == "optimizers":
+                build_from_groups(train.optimizer, [{"params": [nn.Parameter(torch.zeros(2, 2))]}])
+        except ConfigError as error:
+            problems.append(_problem(config, use.path, str(error)))
     return problems
 
 
@@ -116,8 +125,9 @@ def _parameter_problems(use: Use, config: Config) -> list[ConfigProblem]:
         is_written = problem.parameter in parameters
         path = (*use.path, problem.parameter) if is_written else use.path
         # The schema's own keys stand beside the component's: a typo may mean one of those.
-        near = [key for key in keys_at(use.path) if key != problem.parameter]
-        hint = did_you_mean(problem.parameter, near) if is_written else ""
+        known = keys_at(use.path)
+        is_typo = is_written and problem.parameter not in known
+        hint = did_you_mean(problem.parameter, known) if is_typo else ""
         message = problem.message if "did you mean" in problem.message else problem.message + hint
         problems.append(_problem(config, path, f"{what}: {message}"))
     return problems

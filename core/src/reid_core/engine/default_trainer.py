@@ -14,23 +14,31 @@ from torch import nn
 from reid_core.checkpoint.random_state import random_state, seed_everything, set_random_state
 from reid_core.config import Config
 from reid_core.contracts import Batch, ReidModel, TrainOutput
+from reid_core.data.cameras import CameraMap, number_of_views
 from reid_core.data.labels import LabelMap
+from reid_core.data.loader import TrainLoader
 from reid_core.data.sources import Sources
 from reid_core.data.train_data import build_train_loader
 from reid_core.engine.check import build_hooks, check_config
+from reid_core.engine.collapse_watch import CollapseWatch
 from reid_core.engine.device import pick_device
 from reid_core.engine.evaluator import Evaluator
+from reid_core.engine.loss_scaler import LossScaler
 from reid_core.engine.meter import Meter
 from reid_core.engine.outcome import Outcome
+from reid_core.engine.precision import autocast_dtype, loss_scaler
 from reid_core.engine.restore import report_differences, restore
-from reid_core.engine.results import Evaluation, Results
+from reid_core.engine.results import Evaluation, Results, feature_of
 from reid_core.engine.resume import find_checkpoint
 from reid_core.engine.run_folder import RunFolder
 from reid_core.engine.scalars import checked_scalars
 from reid_core.engine.simple_trainer import EpochLoader, SimpleTrainer
 from reid_core.engine.status_file import StatusFile
 from reid_core.models.build import build_model
-from reid_core.optim import LearningRate, build_optimizer
+from reid_core.models.weighted_losses import losses_of
+from reid_core.optim import LearningRate, build_clip, build_optimizer
+from reid_core.optim.frozen import freeze
+from reid_core.optim.groups import describe_groups
 from reid_core.plugins.index import disabled_plugins
 
 P = ParamSpec("P")
@@ -91,9 +99,24 @@ class DefaultTrainer(SimpleTrainer):
         )
         self.train_manifests = self.sources.train_manifests()
         self.label_map = LabelMap.of(self.train_manifests)
+        self.camera_map = CameraMap.of(self.train_manifests)
+        self.num_views = number_of_views(self.train_manifests)
         self.evaluators = self.build_evaluators()
         model = self.build_model().to(self.device).to(memory_format=self._memory_format)
-        super().__init__(model, self.build_train_loader(), self.build_optimizer(model))
+        for evaluator in self.evaluators:
+            evaluator.condition_on(model.conditions, self.camera_map)
+        self._frozen_statistics = freeze(model, config.train.optimizer.frozen)
+        self._autocast_dtype = autocast_dtype(config.train.precision, self.device)
+        super().__init__(
+            model,
+            self.build_train_loader(),
+            self.build_optimizer(model),
+            clip=build_clip(config.train.clip_gradients, model),
+            scaler=self.build_loss_scaler(),
+        )
+        if isinstance(self.data_loader, TrainLoader):
+            summary = self.data_loader.summary()
+            log.info("training: %d identities, %s", self.label_map.num_classes, summary)
         #: The model that is evaluated and exported; a hook such as ema puts its own here.
         self.eval_model: ReidModel = model
         self.results = Results()
@@ -105,6 +128,7 @@ class DefaultTrainer(SimpleTrainer):
         self.meter = Meter(config.train.log_every)
         self.hooks.add(self.meter, id="meter")
         self.hooks.add(StatusFile(), id="status")
+        self.hooks.add(CollapseWatch(), id="collapse_watch")
         self.hooks.extend(self.build_hooks())
         self.hooks.stop_for([h.key for h in config.all_hooks if h.on_error == "raise"])
         self.hooks.bind(self)
@@ -113,7 +137,12 @@ class DefaultTrainer(SimpleTrainer):
 
     def build_model(self) -> ReidModel:
         """Build the model, for as many classes as the training sets have identities."""
-        return build_model(self.config, num_classes=self.label_map.num_classes)
+        return build_model(
+            self.config,
+            num_classes=self.label_map.num_classes,
+            num_cameras=self.camera_map.num_cameras,
+            num_views=self.num_views,
+        )
 
     def build_train_loader(self) -> EpochLoader:
         """Build the loader of training batches."""
@@ -124,6 +153,10 @@ class DefaultTrainer(SimpleTrainer):
     def build_optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         """Build the optimizer of the model's parameters."""
         return build_optimizer(self.config.train.optimizer, model)
+
+    def build_loss_scaler(self) -> LossScaler | None:
+        """Build the scaler of the loss; None where the precision needs none."""
+        return loss_scaler(self._autocast_dtype, self.device)
 
     def build_learning_rate(self) -> LearningRate:
         """Build the learning rate of each step."""
@@ -190,6 +223,12 @@ class DefaultTrainer(SimpleTrainer):
         self.claim_folder()
         self.hooks.warn_of_unclaimed_state()
         self.folder.write_start(self.config, self.components)
+        losses = losses_of(self.model)
+        if losses is not None:
+            log.info("losses: %s", losses.describe())
+        log.info("optimizer %s", self.config.train.optimizer.name)
+        for line in describe_groups(self.optimizer.param_groups):
+            log.info("  %s", line)
         self.folder.write_status("running")
         return super().train(
             self.start_iter if start_iter is None else start_iter,
@@ -208,9 +247,11 @@ class DefaultTrainer(SimpleTrainer):
 
     def forward(self, batch: Batch) -> TrainOutput:
         """Compute the losses of a batch in the configured precision."""
-        is_low = self.config.train.precision == "bf16"
+        # Here and not once: an evaluation puts the whole model back into training mode.
+        self._frozen_statistics.hold()
         batch = batch.with_images(batch.images.contiguous(memory_format=self._memory_format))
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=is_low):
+        dtype = self._autocast_dtype
+        with torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None):
             return super().forward(batch)
 
     def _models(self) -> list[nn.Module]:
@@ -237,6 +278,7 @@ class DefaultTrainer(SimpleTrainer):
                 retrieval.result,
                 step=self.iter,
                 epoch=self.iter / len(self.data_loader),
+                test_feature=feature_of(self.eval_model),
             )
             # The untrained model is measured to show the gain; it is never the best one.
             is_monitored = position == 0 and self.iter > 0
@@ -255,8 +297,9 @@ class DefaultTrainer(SimpleTrainer):
 
     @property
     def current_lr(self) -> float:
-        """Learning rate of the first parameter group."""
-        return float(self.optimizer.param_groups[0]["lr"])
+        """The learning rate of the step, before the factors of the parameter groups."""
+        group = self.optimizer.param_groups[0]
+        return float(group["lr"] * (self.config.train.optimizer.lr / group["initial_lr"]))
 
     def log_scalars(self, step: int, scalars: Mapping[str, float]) -> None:
         """Store numbers and hand them to the hooks.
@@ -298,6 +341,8 @@ class DefaultTrainer(SimpleTrainer):
             "optimizer": self.optimizer.state_dict(),
             # For people who open the file: the rate is a function of the step.
             "schedule": {"lr": [group["lr"] for group in self.optimizer.param_groups]},
+            "scaler": self.scaler.state_dict() if self.scaler is not None else None,
+            "skipped_steps": self.skipped_steps,
             "step": step,
             "epoch": step // per_epoch,
             "sampler": {"epoch": step // per_epoch, "batch": step % per_epoch},
@@ -306,6 +351,8 @@ class DefaultTrainer(SimpleTrainer):
             "hooks": self.hooks.state_dict(leave_out_broken=leave_out_broken),
             "random": random_state(),
             "label_map": self.label_map.to_plain(),
+            "camera_map": self.camera_map.to_plain(),
+            "num_views": self.num_views,
             "config": self.config.plain(),
             "components": [
                 {"kind": r.kind, "name": r.name, "dist": r.dist, "version": r.version}

@@ -57,7 +57,8 @@ class Meter:
     @hookimpl(tryfirst=True)
     def after_step(self, trainer: DefaultTrainer, step: int, result: StepResult) -> None:
         """Take a step's result; write a row when it is time."""
-        self._pending.append((step, _scalars(result)))
+        # The loss of a skipped step may be anything, and changed nothing.
+        self._pending.append((step, {} if result.is_skipped else _scalars(result)))
         self._lr = trainer.current_lr
         if (step + 1) % self._log_every == 0:
             self._flush(trainer)
@@ -113,16 +114,17 @@ class Meter:
             "time/data": self._data_seconds / len(steps),
         }
         self._since, self._data_seconds = now, 0.0
-        trainer.log_scalars(steps[-1] + 1, {**means, "lr": self._lr, **times})
+        skipped = {} if trainer.scaler is None else {"skipped_steps": trainer.skipped_steps}
+        trainer.log_scalars(steps[-1] + 1, {**means, "lr": self._lr, **skipped, **times})
 
     def _read(self) -> tuple[list[int], list[dict[str, float]]]:
         """Bring the pending numbers to the host, all in one transfer, and check the losses."""
         if not self._pending:
             return [], []
+        values = [value for _, row in self._pending for value in row.values()]
         # Steps from a checkpoint are on the host, the others on the device.
-        device = self._pending[-1][1]["loss"].device
-        columns = [value.float().to(device) for _, row in self._pending for value in row.values()]
-        numbers = iter(torch.stack(columns).tolist())
+        columns = [value.float().to(values[-1].device) for value in values]
+        numbers = iter(torch.stack(columns).tolist() if columns else [])
         steps = [step for step, _ in self._pending]
         rows = [{name: next(numbers) for name in row} for _, row in self._pending]
         for step, row in zip(steps, rows, strict=True):

@@ -21,7 +21,7 @@ log = logging.getLogger("reid_core")
 
 
 def restore(trainer: DefaultTrainer, state: Mapping[str, object]) -> None:
-    """Load model and optimizer, after checking that the data is the same.
+    """Load model, optimizer and loss scaler, after checking that the data is the same.
 
     Raises:
         CheckpointError: It belongs to another model, other identities, or another epoch length.
@@ -32,6 +32,12 @@ def restore(trainer: DefaultTrainer, state: Mapping[str, object]) -> None:
             "classifier means other people; resume with the same data, or use the weights alone: "
             "--set model.backbone.weights=FILE"
         )
+    # Checkpoints of the first release do not say it; they know no conditions either.
+    if trainer.model.conditions and state.get("camera_map") != trainer.camera_map.to_plain():
+        raise CheckpointError(
+            "the checkpoint was trained with other cameras than data.train has now, and the model "
+            "is conditioned on them; resume with the same data"
+        )
     if state["iters_per_epoch"] != len(trainer.data_loader):
         raise CheckpointError(
             f"the checkpoint's epochs had {state['iters_per_epoch']} steps, now one has "
@@ -39,6 +45,11 @@ def restore(trainer: DefaultTrainer, state: Mapping[str, object]) -> None:
         )
     _load_weights(trainer.model, cast("Mapping[str, Tensor]", state["model"]))
     _load_optimizer(trainer, cast("dict[str, object]", state["optimizer"]))
+    # Neither is in the checkpoints of earlier versions, which had no float16.
+    trainer.skipped_steps = cast("int", state.get("skipped_steps", 0))
+    scaler = cast("dict[str, object] | None", state.get("scaler"))
+    if trainer.scaler is not None and scaler is not None:
+        trainer.scaler.load_state_dict(scaler)
 
 
 def _load_weights(model: nn.Module, state: Mapping[str, Tensor]) -> None:
@@ -50,7 +61,7 @@ def _load_optimizer(trainer: DefaultTrainer, state: dict[str, object]) -> None:
     optimizer = trainer.optimizer
     # Only what a config sets: some optimizers keep state of theirs in the groups.
     own = trainer.config.train.optimizer.parameters
-    settings = {"lr", "initial_lr", "weight_decay", *own}
+    settings = {"name", "lr", "initial_lr", "weight_decay", *own}
     fresh = [{k: v for k, v in g.items() if k in settings} for g in optimizer.param_groups]
     try:
         optimizer.load_state_dict(state)

@@ -10,10 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from reid_core.contracts import Batch, TrainOutput
+from reid_core.engine.loss_scaler import LossScaler
 from reid_core.engine.step_result import StepResult
 from reid_core.engine.trainer_base import TrainerBase
 from reid_core.errors import ConfigError, TrainingError
 from reid_core.models.part_blame import find_part
+from reid_core.optim.clipping import GradientClip
 
 
 class SizedBatches(Protocol):
@@ -49,6 +51,11 @@ class SimpleTrainer(TrainerBase):
             scalar losses, or one scalar loss.
         data_loader: An iterable of batches with a length, or an :class:`EpochLoader`.
         optimizer: Updates the model's parameters.
+        clip: Clips their gradients first; None leaves them.
+        scaler: Scales the loss for float16; None does not.
+
+    Attributes:
+        skipped_steps: Steps whose update was skipped, because a gradient was not finite in float16.
 
     Raises:
         ConfigError: The loader has no length, or an epoch of 0 batches.
@@ -59,6 +66,9 @@ class SimpleTrainer(TrainerBase):
         model: nn.Module,
         data_loader: SizedBatches | EpochLoader,
         optimizer: torch.optim.Optimizer,
+        *,
+        clip: GradientClip | None = None,
+        scaler: LossScaler | None = None,
     ) -> None:
         super().__init__(iters_per_epoch=_length(data_loader))
         if self.iters_per_epoch == 0:
@@ -69,6 +79,9 @@ class SimpleTrainer(TrainerBase):
         self.model = model
         self.data_loader = data_loader
         self.optimizer = optimizer
+        self.clip = clip
+        self.scaler = scaler
+        self.skipped_steps = 0
         model.train()
 
     def batches(self, epoch: int, start: int) -> Iterable[Batch]:
@@ -105,20 +118,36 @@ class SimpleTrainer(TrainerBase):
         """Do one step.
 
         Returns:
-            The losses of the step, detached.
+            The losses of the step, detached, and whether the weights were updated.
         """
         output = self.forward(batch)
         loss = torch.stack(list(output.losses.values())).sum()
         # Gradients set to None cost no memory traffic; nothing here keeps views of them.
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        self._backward(loss)
         self.hooks.after_backward(trainer=self, step=self.iter)
-        self.optimizer.step()
+        norms = self.clip.clip() if self.clip is not None else {}
+        is_updated = self._update()
+        self.skipped_steps += not is_updated
         return StepResult(
             loss=loss.detach(),
             losses={name: value.detach() for name, value in output.losses.items()},
-            metrics=output.metrics,
+            metrics={**output.metrics, **norms},
+            is_skipped=not is_updated,
         )
+
+    def _backward(self, loss: Tensor) -> None:
+        if self.scaler is None:
+            loss.backward()  # type: ignore[no-untyped-call]
+        else:
+            self.scaler.backward(loss, self.optimizer)
+
+    def _update(self) -> bool:
+        """Update the weights; say whether they were."""
+        if self.scaler is not None:
+            return self.scaler.step(self.optimizer)
+        self.optimizer.step()
+        return True
 
 
 def _length(data_loader: object) -> int:

@@ -16,8 +16,11 @@ class StepResult:
         loss: The sum that was minimised.
         losses: Its weighted parts by name.
         metrics: Further numbers to log, such as accuracy.
+        is_skipped: Whether the weights were left as they are, because a gradient was not finite in
+            float16; nothing that counts updates counts this step.
     """
 
     loss: Tensor
     losses: Mapping[str, Tensor] = field(default_factory=dict)
     metrics: Mapping[str, Tensor] = field(default_factory=dict)
+    is_skipped: bool = False

@@ -6,14 +6,78 @@ from collections.abc import Mapping
 
 #: Names by distribution, by kind; a test compares them with the distributions themselves.
 KNOWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "datasets": {"reid-plugin-datasets": ("msmt17", "vehicleid", "veri776")},
     "backbones": {
-        "reid-plugin-osnet": ("osnet_x1_0", "osnet_x0_75", "osnet_x0_5", "osnet_x0_25"),
+        "reid-plugin-osnet": (
+            "osnet_x1_0",
+            "osnet_x0_75",
+            "osnet_x0_5",
+            "osnet_x0_25",
+            "osnet_ibn_x1_0",
+            "osnet_ibn_x0_75",
+            "osnet_ibn_x0_5",
+            "osnet_ibn_x0_25",
+            "osnet_ain_x1_0",
+            "osnet_ain_x0_75",
+            "osnet_ain_x0_5",
+            "osnet_ain_x0_25",
+        ),
         "reid-plugin-timm": ("timm",),
     },
-    "heads": {"reid-plugin-heads": ("bnneck", "linear")},
-    "losses": {"reid-plugin-losses": ("cross_entropy", "triplet")},
-    "hooks": {"reid-plugin-hooks": ("early_stopping", "ema", "gradient_norm", "tensorboard")},
-    "recipes": {"reid-plugin-osnet": ("osnet",)},
+    "heads": {"reid-plugin-heads": ("bnneck", "linear", "embedding", "attribute", "pcb")},
+    "models": {"reid-plugin-heads": ("lmbn", "mgn", "transreid")},
+    "losses": {
+        "reid-plugin-losses": (
+            "attribute_bce",
+            "center",
+            "circle",
+            "contrastive",
+            "contrastive_memory",
+            "cosface",
+            "cross_entropy",
+            "focal",
+            "info_nce",
+            "multi_similarity",
+            "proxy_anchor",
+            "supervised_contrastive",
+            "triplet",
+        ),
+        "reid-plugin-pml": ("pml",),
+    },
+    "hooks": {
+        "reid-plugin-hooks": (
+            "csv",
+            "early_stopping",
+            "ema",
+            "freeze",
+            "gradient_norm",
+            "precise_bn",
+            "profiler",
+            "swa",
+            "tensorboard",
+        )
+    },
+    "optimizers": {
+        "reid-plugin-timm": (
+            "timm",
+            "adabelief",
+            "adafactorbv",
+            "adamp",
+            "adan",
+            "adopt",
+            "lamb",
+            "laprop",
+            "lars",
+            "lion",
+            "mars",
+            "nadamw",
+            "novograd",
+            "rmsproptf",
+            "sgdp",
+            "sgdw",
+        )
+    },
+    "recipes": {"reid-plugin-baselines": ("baselines",), "reid-plugin-osnet": ("osnet",)},
 }
 
 

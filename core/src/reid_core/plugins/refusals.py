@@ -15,6 +15,7 @@ from reid_core.plugins.metadata import (
     BrokenDist,
     installed_version,
 )
+from reid_core.plugins.not_offered import NOT_OFFERED
 from reid_core.plugins.switches import Switch
 
 #: The distribution name of components registered in this process.
@@ -90,6 +91,8 @@ def unknown(
         also: Names that were registered in this process.
     """
     what = f"unknown {singular(kind)} {name!r}"
+    if reason := NOT_OFFERED.get((kind, name.lower())):
+        return f"{what}; {reason}"
     if forgotten := forgotten_install(kind, name):
         return f"{what}; {forgotten}"
     provider = provider_of(kind, name)

@@ -172,6 +172,9 @@ class HeadConformance(EmbeddingConformance):
         assert isinstance(dim, int)
         self._require_floats(output.embedding, f"the embedding {when}", (rows, dim))
         self._require_mapping(output.features, f"features {when}")
+        if output.attributes is not None:
+            width = output.attributes.shape[-1]
+            self._require_floats(output.attributes, f"attributes {when}", (rows, width))
         for name, value in output.features.items():
             width = value.shape[-1] if isinstance(value, Tensor) and value.dim() else 0
             self._require_floats(value, f"features[{name!r}] {when}", (rows, width))
@@ -207,6 +210,7 @@ def _is_training_only(key: str) -> bool:
 def _flat(output: HeadOutput) -> dict[str, Tensor]:
     return {
         "the embedding": output.embedding,
+        **({} if output.attributes is None else {"attributes": output.attributes}),
         **{f"features[{name!r}]": value for name, value in output.features.items()},
         **{f"logits[{name!r}]": value for name, value in output.logits.items()},
     }

@@ -11,11 +11,13 @@ from reid_core.contracts import Batch, HeadOutput
 
 
 def map_output(output: HeadOutput, change: Callable[[Tensor], Tensor]) -> HeadOutput:
-    """Return an output of changed embedding, features and logits."""
+    """Return an output of changed embedding, features, logits and attributes."""
+    attributes = output.attributes
     return HeadOutput(
         embedding=change(output.embedding),
         features={name: change(value) for name, value in output.features.items()},
         logits={name: change(value) for name, value in output.logits.items()},
+        attributes=None if attributes is None else change(attributes),
     )
 
 

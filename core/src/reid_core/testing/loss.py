@@ -136,10 +136,8 @@ class LossConformance(ModuleConformance):
         output = self.output(len(batch))
         new = torch.randperm(self.num_classes, generator=torch.Generator().manual_seed(1))
         old = torch.argsort(new)
-        relabelled = HeadOutput(
-            embedding=output.embedding,
-            features=output.features,
-            logits={name: value[:, old] for name, value in output.logits.items()},
+        relabelled = replace(
+            output, logits={name: value[:, old] for name, value in output.logits.items()}
         )
         other = self.build_module()
         permute_classes(other, old)
@@ -168,6 +166,7 @@ class LossConformance(ModuleConformance):
         names = [
             *(("features", n) for n in output.features),
             *(("logits", n) for n in output.logits),
+            *([] if output.attributes is None else [("attributes", "")]),
         ]
 
         def value(*tensors: Tensor) -> Tensor:
@@ -177,10 +176,13 @@ class LossConformance(ModuleConformance):
             embedding = next(iter(features.values()), output.embedding)
             # A copy: a loss that keeps running statistics is another function at its second call.
             with seeded(0):
-                loss: Tensor = copy.deepcopy(module)(HeadOutput(embedding, features, logits), batch)
+                changed = HeadOutput(
+                    embedding, features, logits, attributes=given.get(("attributes", ""))
+                )
+                loss: Tensor = copy.deepcopy(module)(changed, batch)
             return loss
 
-        inputs = (*output.features.values(), *output.logits.values())
+        inputs = _leaves(output)
         first = value(*inputs)
         self.require(
             first.dtype == torch.float64,
@@ -285,14 +287,19 @@ class LossConformance(ModuleConformance):
         with self.attempt(when, advice), seeded(0):
             value = self.build_module()(leaves, batch)
         self.require(bool(torch.isfinite(value)), f"is {value.item()} {when}; {advice}")
-        inputs = [*leaves.features.values(), *leaves.logits.values()]
         if not value.requires_grad:
             return
-        for gradient in torch.autograd.grad(value, inputs, allow_unused=True):
+        for gradient in torch.autograd.grad(value, _leaves(leaves), allow_unused=True):
             self.require(
                 gradient is None or bool(torch.isfinite(gradient).all()),
                 f"has a gradient that is not finite {when}; clamp below the root or logarithm",
             )
+
+
+def _leaves(output: HeadOutput) -> tuple[Tensor, ...]:
+    """Return all that a loss can read and that has a gradient."""
+    attributes = () if output.attributes is None else (output.attributes,)
+    return (*output.features.values(), *output.logits.values(), *attributes)
 
 
 def _input_of(error: Exception, names: list[tuple[str, str]]) -> str:
@@ -301,4 +308,4 @@ def _input_of(error: Exception, names: list[tuple[str, str]]) -> str:
     if found is None:
         return f"({str(error).partition(chr(10))[0]})"
     group, name = names[int(found[1])]
-    return f"with respect to {group}[{name!r}]"
+    return f"with respect to {group}[{name!r}]" if name else f"with respect to {group}"

@@ -16,12 +16,14 @@ class ScheduleConformance(Conformance):
     Attributes:
         total_epochs: Length of the run.
         warmup_epochs: Length of the warm-up before the schedule.
+        tick_epochs: Distance of two steps in epochs.
         base_lr: The learning rate that the factor acts on.
     """
 
     kind = "schedules"
     total_epochs: ClassVar[float] = 12.0
     warmup_epochs: ClassVar[float] = 2.0
+    tick_epochs: ClassVar[float] = 1 / 7
     base_lr: ClassVar[float] = 0.1
 
     def context(self) -> dict[str, object]:
@@ -29,6 +31,7 @@ class ScheduleConformance(Conformance):
         return {
             "total_epochs": self.total_epochs,
             "warmup_epochs": self.warmup_epochs,
+            "tick_epochs": self.tick_epochs,
             "base_lr": self.base_lr,
         }
 
@@ -43,7 +46,7 @@ class ScheduleConformance(Conformance):
 
     def epochs(self) -> list[float]:
         """Return the epochs that are tried, from 0 to the end, with fractions."""
-        steps = 7
+        steps = round(1 / self.tick_epochs)
         return [step / steps for step in range(int(self.total_epochs * steps) + 1)]
 
     # Checks.

@@ -65,7 +65,7 @@ def _whole_model(name: str) -> Iterator[str]:
 
 
 def _transform(name: str) -> Iterator[str]:
-    built = TRANSFORMS.build({"name": name}, image_size=Config().data.image_size)
+    built = TRANSFORMS.build({"name": name}, **Config().data.transform_context)
     images, _ = split_stages([built])
     require_picklable(images)
     yield from ()
@@ -86,7 +86,9 @@ def _sampler(name: str) -> Iterator[str]:
 
 
 def _schedule(name: str) -> Iterator[str]:
-    schedule = SCHEDULES.build({"name": name}, total_epochs=10.0, warmup_epochs=1.0, base_lr=0.01)
+    schedule = SCHEDULES.build(
+        {"name": name}, total_epochs=10.0, warmup_epochs=0.0, tick_epochs=0.1, base_lr=0.01
+    )
     factor = getattr(schedule, "factor", None)
     if not callable(factor):
         yield f"gave a {type(schedule).__name__} without a method factor(epoch)"
@@ -97,7 +99,8 @@ def _schedule(name: str) -> Iterator[str]:
 
 
 def _optimizer(name: str) -> Iterator[str]:
-    build_optimizer(OptimizerConfig(name=name), nn.Linear(2, 2))
+    # Matrices alone: some optimizers take nothing else.
+    build_optimizer(OptimizerConfig(name=name), nn.Linear(2, 2, bias=False))
     yield from ()
 
 
