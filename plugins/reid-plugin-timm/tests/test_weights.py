@@ -46,7 +46,7 @@ def test_imagenet_weights_fill_every_parameter(
     network = build(name)
     before = {key: p.clone() for key, p in network.named_parameters()}
     with caplog.at_level(logging.INFO, logger="reid_plugin_timm"):
-        report = load_weights(network, str(WEIGHTS / file))
+        report = load_weights(network, str(WEIGHTS / file)).report
     assert report.loaded_share == 1.0
     assert "loaded 100.0% of the parameters" in caplog.text
     assert all(not torch.equal(p, before[key]) for key, p in network.named_parameters())
@@ -60,7 +60,7 @@ def test_a_position_table_is_resized_on_both_axes_and_keeps_the_class_token(tmp_
     )
     network.blocks = network.blocks[:2]
 
-    report = load_weights(network, str(tmp_path / "vit.pth"))
+    report = load_weights(network, str(tmp_path / "vit.pth")).report
 
     expected = resized_grid(square.pos_embed.detach(), (14, 14), (8, 4))
     assert network.pos_embed.shape == (1, 33, 192)
@@ -74,7 +74,7 @@ def test_torchvision_resnets_load_under_their_own_names(tmp_path: Path):
     theirs = resnet18(weights=None)
     torch.save(theirs.state_dict(), tmp_path / "resnet18.pth")
     network = build("resnet18")
-    report = load_weights(network, str(tmp_path / "resnet18.pth"))
+    report = load_weights(network, str(tmp_path / "resnet18.pth")).report
     assert report.loaded_share == 1.0
     assert torch.equal(network.layer4[1].conv2.weight, theirs.layer4[1].conv2.weight)
 
@@ -82,7 +82,9 @@ def test_torchvision_resnets_load_under_their_own_names(tmp_path: Path):
 def test_both_classifiers_of_a_distilled_model_are_left_out(tmp_path: Path):
     whole = timm.create_model("deit_tiny_distilled_patch16_224")
     torch.save(whole.state_dict(), tmp_path / "deit.pth")
-    report = load_weights(build("deit_tiny_distilled_patch16_224"), str(tmp_path / "deit.pth"))
+    report = load_weights(
+        build("deit_tiny_distilled_patch16_224"), str(tmp_path / "deit.pth")
+    ).report
     assert {key.rpartition(".")[0] for key in report.ignored} == {"head", "head_dist"}
 
 

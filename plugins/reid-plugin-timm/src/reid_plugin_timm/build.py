@@ -7,10 +7,17 @@ from collections.abc import Mapping
 from typing import Protocol, cast
 
 import timm
+from timm.layers.patch_embed import PatchEmbed
 from torch import nn
 
 from reid_core.errors import CheckpointError, ConfigError
 from reid_plugin_timm.names import check_name, has_source
+from reid_plugin_timm.patch_stride import (
+    patch_size_of,
+    set_patch_stride,
+    size_without_overlap,
+    sourced_patch_size,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -25,6 +32,7 @@ def build_network(
     *,
     pretrained: bool,
     drop_path_rate: float | None,
+    patch_stride: int | None = None,
 ) -> nn.Module:
     """Create a timm model for images of ``image_size``.
 
@@ -37,6 +45,7 @@ def build_network(
         image_size: Height and width in pixels.
         pretrained: Load timm's published weights, from the hub's cache or over the network.
         drop_path_rate: Stochastic depth, 0..1; None keeps the model's own default.
+        patch_stride: Pixels between neighbouring patches; None is the size of a patch.
 
     Returns:
         The network with ``num_classes=0``, in training mode.
@@ -46,6 +55,9 @@ def build_network(
         CheckpointError: The published weights could not be fetched.
     """
     check_name(name, pretrained=pretrained)
+    size = image_size
+    if patch_stride is not None and not has_source(name):
+        size = size_without_overlap(image_size, patch_size_of(name), patch_stride)
     try:
         network: nn.Module = timm.create_model(
             name,
@@ -53,10 +65,13 @@ def build_network(
             num_classes=0,
             # Not every model takes these two; timm leaves out what is None.
             drop_path_rate=drop_path_rate,
-            img_size=image_size if _takes_size(name) else None,
+            img_size=size if _takes_size(name) else None,
         )
         if has_source(name) and pretrained_config(network).get("fixed_input_size"):
-            cast("_Resizable", network).set_input_size(img_size=image_size)
+            if patch_stride is not None:
+                patch_size = sourced_patch_size(network, name=name)
+                size = size_without_overlap(image_size, patch_size, patch_stride)
+            cast("_Resizable", network).set_input_size(img_size=size)
     except (OSError, TypeError, ValueError, AttributeError, AssertionError, RuntimeError) as error:
         # Fetching fails with an OSError, or a RuntimeError where the hub client is unusable.
         if isinstance(error, OSError) or (pretrained and isinstance(error, RuntimeError)):
@@ -70,7 +85,10 @@ def build_network(
             f"timm cannot build {name!r} for {height}×{width} images"
             f"{_given(pretrained, drop_path_rate)}: {_reason(error)}"
         ) from error
-    _warn_of_unseen_pixels(network, image_size, name)
+    if patch_stride is None:
+        _warn_of_unseen_pixels(network, image_size, name)
+    else:
+        set_patch_stride(network, patch_stride, image_size, name=name)
     return network
 
 
@@ -87,7 +105,9 @@ def _takes_size(name: str) -> bool:
 
 
 def _warn_of_unseen_pixels(network: nn.Module, image_size: tuple[int, int], name: str) -> None:
-    patch = getattr(getattr(network, "patch_embed", None), "patch_size", None)
+    embed = getattr(network, "patch_embed", None)
+    # Other embeddings, with padding, see every pixel.
+    patch = embed.patch_size if isinstance(embed, PatchEmbed) else None
     if isinstance(patch, tuple) and any(
         side % step for side, step in zip(image_size, patch, strict=True)
     ):
