@@ -32,6 +32,46 @@ class TestOsnetMap(BackboneConformance):
     parameters = {"embedding": "map"}
 
 
+class TestOsnetIbnX1(BackboneConformance):
+    name = "osnet_ibn_x1_0"
+    dist = DIST
+
+
+class TestOsnetIbnX075(BackboneConformance):
+    name = "osnet_ibn_x0_75"
+    dist = DIST
+
+
+class TestOsnetIbnX05(BackboneConformance):
+    name = "osnet_ibn_x0_5"
+    dist = DIST
+
+
+class TestOsnetIbnX025(BackboneConformance):
+    name = "osnet_ibn_x0_25"
+    dist = DIST
+
+
+class TestOsnetAinX1(BackboneConformance):
+    name = "osnet_ain_x1_0"
+    dist = DIST
+
+
+class TestOsnetAinX075(BackboneConformance):
+    name = "osnet_ain_x0_75"
+    dist = DIST
+
+
+class TestOsnetAinX05(BackboneConformance):
+    name = "osnet_ain_x0_5"
+    dist = DIST
+
+
+class TestOsnetAinX025(BackboneConformance):
+    name = "osnet_ain_x0_25"
+    dist = DIST
+
+
 class TestRecipes(RecipeConformance):
     name = "osnet"
     dist = DIST

@@ -1,19 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from reid_core.checkpoint.weights import load_into
 from reid_core.contracts import Backbone
-from reid_plugin_osnet.osnet import OSNet, osnet_x0_5, osnet_x0_25, osnet_x0_75, osnet_x1_0
-
-GOLDEN = Path(__file__).resolve().parents[4] / "shared" / "golden" / "torchreid_osnet_x0_25.npz"
-needs_golden = pytest.mark.skipif(not GOLDEN.is_file(), reason=f"no reference data at {GOLDEN}")
+from reid_plugin_osnet import osnet, osnet_ain, osnet_ibn
+from reid_plugin_osnet.network import OSNet
+from reid_plugin_osnet.osnet import osnet_x0_5, osnet_x0_25, osnet_x0_75, osnet_x1_0
 
 #: Millions of multiply-adds at 256×128, from torchreid's model zoo.
 PUBLISHED_MACS = {osnet_x1_0: 978.9, osnet_x0_75: 571.8, osnet_x0_5: 272.9, osnet_x0_25: 82.3}
@@ -21,12 +18,11 @@ PUBLISHED_MACS = {osnet_x1_0: 978.9, osnet_x0_75: 571.8, osnet_x0_5: 272.9, osne
 PUBLISHED_PARAMETERS = {osnet_x1_0: 2.2, osnet_x0_75: 1.3, osnet_x0_5: 0.6, osnet_x0_25: 0.2}
 
 
-def golden_state(arrays: np.lib.npyio.NpzFile) -> dict[str, Tensor]:
-    return {
-        key.removeprefix("state/"): torch.from_numpy(arrays[key])
-        for key in arrays
-        if key.startswith("state/")
-    }
+FACTORIES = {
+    **{name: getattr(osnet, name) for name in vars(osnet) if name.startswith("osnet_x")},
+    **{name: getattr(osnet_ibn, name) for name in vars(osnet_ibn) if name.startswith("osnet_")},
+    **{name: getattr(osnet_ain, name) for name in vars(osnet_ain) if name.startswith("osnet_")},
+}
 
 
 def multiply_adds(model: nn.Module, height: int, width: int) -> int:
@@ -45,45 +41,31 @@ def multiply_adds(model: nn.Module, height: int, width: int) -> int:
     return sum(counts)
 
 
-@needs_golden
-def test_a_torchreid_model_gives_the_same_embedding_and_feature_map():
-    arrays = np.load(GOLDEN)
-    model = osnet_x0_25()
-    report = load_into(model, golden_state(arrays), source="golden", ignore=("classifier.*",))
-    model.eval()
-    images = torch.from_numpy(arrays["input"]).float()
-
-    with torch.inference_mode():
-        embedding = model(images)
-        feature_map_mean = model.feature_map(images).mean(dim=(2, 3))
-
-    assert report.loaded_share == 1.0
-    assert set(report.ignored) == {"classifier.weight", "classifier.bias"}
-    np.testing.assert_allclose(
-        embedding.flatten(1).numpy(), arrays["embedding"], rtol=1e-4, atol=1e-4
-    )
-    np.testing.assert_allclose(
-        feature_map_mean.numpy(), arrays["feature_map_mean"], rtol=1e-4, atol=1e-4
-    )
-
-
-@needs_golden
-def test_the_state_dict_has_torchreids_keys_and_shapes():
-    theirs = {k: tuple(v.shape) for k, v in golden_state(np.load(GOLDEN)).items()}
-    ours = {
-        k: tuple(v.shape)
-        for k, v in osnet_x0_25().state_dict().items()
-        if not k.endswith("num_batches_tracked")
-    }
-    assert ours == {k: v for k, v in theirs.items() if not k.startswith("classifier")}
-
-
 @pytest.mark.parametrize("factory", list(PUBLISHED_MACS))
 def test_each_width_has_the_published_size(factory: Callable[[], OSNet]):
     model = factory().eval()
     millions = sum(p.numel() for p in model.parameters()) / 1e6
     assert round(millions, 1) == PUBLISHED_PARAMETERS[factory]
     assert round(multiply_adds(model, 256, 128) / 1e6, 1) == PUBLISHED_MACS[factory]
+
+
+def test_there_are_three_networks_at_four_widths():
+    widths = ("x1_0", "x0_75", "x0_5", "x0_25")
+    assert set(FACTORIES) == {
+        f"{network}_{width}" for network in ("osnet", "osnet_ibn", "osnet_ain") for width in widths
+    }
+
+
+@pytest.mark.parametrize("name", list(FACTORIES))
+def test_each_factory_builds_its_own_network(name: str):
+    model = FACTORIES[name]()
+    width = float(name.rpartition("_x")[2].replace("_", "."))
+    assert model.channels == tuple(int(c * width) for c in (64, 256, 384, 512))
+    norms = {key for key in model.state_dict() if key.endswith(".IN.weight")}
+    expected = {"ibn": {"conv2.0", "conv2.1"}, "ain": {"conv2.0", "conv2.1", "conv3.1", "conv4.0"}}
+    variant = name.split("_")[1]
+    assert norms == {f"{block}.IN.weight" for block in expected.get(variant, ())}
+    assert ("conv1.bn.running_mean" in model.state_dict()) == (variant not in expected)
 
 
 def test_the_smallest_width_has_exactly_the_parameters_of_the_released_file():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,10 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from reid_core.errors import CheckpointError
+from reid_plugin_osnet.network import OSNet
 from reid_plugin_osnet.osnet import osnet_x0_5, osnet_x0_25
+from reid_plugin_osnet.osnet_ain import osnet_ain_x0_25
+from reid_plugin_osnet.osnet_ibn import osnet_ibn_x0_25
 
 
 def released(seed: int = 0) -> dict[str, Tensor]:
@@ -83,3 +87,28 @@ def test_a_misspelt_path_shows_the_nearest_file(tmp_path: Path):
     torch.save(released(), tmp_path / "osnet_x0_25_msmt17.pth")
     with pytest.raises(CheckpointError, match=r"did you mean .*osnet_x0_25_msmt17\.pth"):
         osnet_x0_25(weights=str(tmp_path / "osnet_x0_25_msmt71.pth"))
+
+
+@pytest.mark.parametrize(
+    ("saved", "loaded"),
+    [
+        (osnet_x0_25, osnet_ibn_x0_25),
+        (osnet_ain_x0_25, osnet_x0_25),
+        (osnet_x0_25, osnet_ain_x0_25),
+    ],
+)
+def test_weights_of_a_relative_are_refused(
+    saved: Callable[..., OSNet], loaded: Callable[..., OSNet], tmp_path: Path
+):
+    torch.save(saved().state_dict(), tmp_path / "osnet.pth")
+    with pytest.raises(CheckpointError, match="conv2"):
+        loaded(weights=str(tmp_path / "osnet.pth"))
+
+
+@pytest.mark.parametrize("factory", [osnet_ibn_x0_25, osnet_ain_x0_25])
+def test_weights_with_instance_norm_load(factory: Callable[..., OSNet], tmp_path: Path):
+    torch.manual_seed(1)
+    state = dict(factory().state_dict())
+    torch.save(state, tmp_path / "osnet.pth")
+    torch.manual_seed(2)
+    assert_holds(factory(weights=str(tmp_path / "osnet.pth")), state)

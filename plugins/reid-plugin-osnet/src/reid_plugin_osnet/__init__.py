@@ -1,5 +1,7 @@
 """OSNet backbones for reid-core.
 
-``osnet`` holds the networks and the factories that configs name, ``blocks`` their parts,
-``weights`` the loading of released files, ``recipes`` ready configs.
+``osnet``, ``osnet_ibn`` and ``osnet_ain`` hold the factories that configs name, ``network`` the
+network they build, ``stages``, ``blocks`` and ``layers`` its parts, ``weights`` the loading of
+released files, ``timm_models`` the same networks for timm's ``create_model``, ``recipes`` ready
+configs.
 """
