@@ -5,7 +5,8 @@ import torch
 from torch import Tensor
 
 from reid_core.errors import ConfigError, PluginError
-from reid_plugin_heads.bnneck import BNNeckHead, NeckSide
+from reid_plugin_heads.bnneck import BNNeckHead
+from reid_plugin_heads.necks.sides import NeckSide
 from reid_plugin_heads.pooling.build import PoolingName
 
 

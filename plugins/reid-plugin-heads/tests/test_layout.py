@@ -50,6 +50,16 @@ def test_the_class_token_of_a_wrong_shape_is_an_error_too() -> None:
         FeatureLayout(8, 1).class_token(torch.zeros(2, 8, 4, 4))
 
 
+def test_an_image_map_is_the_map_itself() -> None:
+    features = torch.rand(2, 8, 4, 3)
+    assert FeatureLayout(8).image_map(features) is features
+
+
+def test_an_image_map_of_another_width_is_an_error() -> None:
+    with pytest.raises(PluginError, match=r"expected a map \(B, 8, h, w\)"):
+        FeatureLayout(8).image_map(torch.zeros(2, 7, 4, 3))
+
+
 def test_prefix_tokens_alone_cannot_be_pooled() -> None:
     with pytest.raises(PluginError, match=r"2 tokens an image.*no patch token"):
         FeatureLayout(8, 2).positions(torch.zeros(3, 2, 8))

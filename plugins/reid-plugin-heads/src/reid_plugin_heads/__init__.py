@@ -1,5 +1,6 @@
-"""Heads of reid-core: ``bnneck`` and ``linear``, and the pooling layers they share.
+"""Heads of reid-core: ``bnneck``, ``linear``, ``embedding``, ``attribute`` and ``pcb``.
 
-``layout`` reads maps and tokens the same way, ``pooling`` reduces them to one vector an image,
-``bnneck`` and ``linear`` make a :class:`reid_core.contracts.HeadOutput` of it.
+They share their parts: ``layout`` reads maps and tokens the same way, ``pooling`` reduces them to
+one vector an image, ``necks`` give its two sides, ``classifiers`` score the classes. ``models``
+composes whole models of several branches.
 """

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import get_args
 
 from torch import Tensor, nn
 
 from reid_core.contracts import HeadOutput
 from reid_plugin_heads.checks import require_choice, require_positive
 from reid_plugin_heads.layout import FeatureLayout
+from reid_plugin_heads.necks.layers import bottleneck_layer, reduction_layer
+from reid_plugin_heads.necks.sides import NeckSide
 from reid_plugin_heads.pooling.build import PoolingName, build_pooling
-
-NeckSide = Literal["before", "after"]
 
 #: Standard deviation of the classifier's weights at the start.
 CLASSIFIER_STD = 0.001
@@ -29,6 +29,7 @@ class BNNeckHead(nn.Module):
         num_classes: Identities of the training set; None builds no classifier, for inference.
         num_prefix_tokens: Prefix tokens of a backbone that returns tokens; None for maps.
         pooling: How positions become one vector.
+        gem_exponent: Exponent of ``gem``, and of ``gem_learned`` at the start, above 0; None is 3.
         metric_feature: Side of the normalisation that ``features["global"]`` is taken from; Bag of
             Tricks trains its triplet loss ``before``.
         test_feature: Side of the normalisation that ``embedding`` is taken from; Bag of Tricks
@@ -56,6 +57,7 @@ class BNNeckHead(nn.Module):
         num_classes: int | None,
         num_prefix_tokens: int | None = None,
         pooling: PoolingName = "avg",
+        gem_exponent: float | None = None,
         metric_feature: NeckSide = "before",
         test_feature: NeckSide = "after",
         embedding_dim: int | None = None,
@@ -67,12 +69,13 @@ class BNNeckHead(nn.Module):
         self.test_feature = test_feature
         self.embedding_dim = feature_dim if embedding_dim is None else embedding_dim
         require_positive("embedding_dim", self.embedding_dim)
-        self.pooling = build_pooling(pooling, FeatureLayout(feature_dim, num_prefix_tokens))
-        self.reduction = (
-            nn.Identity() if embedding_dim is None else _reduction(feature_dim, embedding_dim)
+        self.pooling = build_pooling(
+            pooling, FeatureLayout(feature_dim, num_prefix_tokens), gem_exponent=gem_exponent
         )
-        self.bottleneck = nn.BatchNorm1d(self.embedding_dim)
-        self.bottleneck.bias.requires_grad_(False)
+        self.reduction = (
+            nn.Identity() if embedding_dim is None else reduction_layer(feature_dim, embedding_dim)
+        )
+        self.bottleneck = bottleneck_layer(self.embedding_dim)
         self.classifier = (
             None if num_classes is None else _classifier(self.embedding_dim, num_classes)
         )
@@ -104,12 +107,6 @@ class BNNeckHead(nn.Module):
             features={"global": sides[self.metric_feature]},
             logits=logits,
         )
-
-
-def _reduction(feature_dim: int, embedding_dim: int) -> nn.Linear:
-    layer = nn.Linear(feature_dim, embedding_dim, bias=False)
-    nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
-    return layer
 
 
 def _classifier(embedding_dim: int, num_classes: int) -> nn.Linear:

@@ -45,6 +45,18 @@ class FeatureLayout:
             )
         return features[:, self.num_prefix_tokens :].transpose(1, 2)
 
+    def image_map(self, features: Tensor) -> Tensor:
+        """Return a map as it is, once its shape has been checked.
+
+        Args:
+            features: Map (B, C, h, w), floating point.
+
+        Raises:
+            PluginError: The backbone returned another shape than it declared.
+        """
+        self._check(features)
+        return features
+
     def class_token(self, features: Tensor) -> Tensor:
         """Return the first token of each image.
 

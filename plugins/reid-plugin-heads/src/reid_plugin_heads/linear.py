@@ -22,12 +22,13 @@ class LinearHead(nn.Module):
         num_classes: Identities of the training set; None builds no classifier, for inference.
         num_prefix_tokens: Prefix tokens of a backbone that returns tokens; None for maps.
         pooling: How positions become one vector.
+        gem_exponent: Exponent of ``gem``, and of ``gem_learned`` at the start, above 0; None is 3.
 
     Attributes:
         embedding_dim: Width D of the embedding, which is ``feature_dim``.
 
     Raises:
-        ConfigError: No pooling has that name, or it does not fit the backbone.
+        ConfigError: No pooling has that name, or it fits neither the backbone nor the exponent.
 
     Source: Zheng et al., "Person Re-identification: Past, Present and Future".
     """
@@ -41,10 +42,13 @@ class LinearHead(nn.Module):
         num_classes: int | None,
         num_prefix_tokens: int | None = None,
         pooling: PoolingName = "avg",
+        gem_exponent: float | None = None,
     ) -> None:
         super().__init__()
         self.embedding_dim = feature_dim
-        self.pooling = build_pooling(pooling, FeatureLayout(feature_dim, num_prefix_tokens))
+        self.pooling = build_pooling(
+            pooling, FeatureLayout(feature_dim, num_prefix_tokens), gem_exponent=gem_exponent
+        )
         self.classifier: nn.Linear | None = None
         if num_classes is not None:
             self.classifier = nn.Linear(feature_dim, num_classes)

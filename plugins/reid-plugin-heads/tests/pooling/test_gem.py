@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from reid_core.errors import ConfigError
 from reid_plugin_heads.layout import FeatureLayout
 from reid_plugin_heads.pooling.base import Pooling
 from reid_plugin_heads.pooling.gem import GemPooling, LearnedGemPooling
@@ -18,14 +19,18 @@ def test_maps_pool_to_the_reference_values(
     torch.testing.assert_close(pooled.detach(), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_plain_loops_give_the_same_mean() -> None:
+@pytest.mark.parametrize("exponent", [3.0, 1.0, 0.5, 6.5])
+@pytest.mark.parametrize("kind", [GemPooling, LearnedGemPooling])
+def test_plain_loops_give_the_same_mean(
+    kind: type[GemPooling] | type[LearnedGemPooling], exponent: float
+) -> None:
     features = torch.randn(2, 3, 4, 2, generator=torch.Generator().manual_seed(1)).double()
-    pooled = GemPooling(FeatureLayout(3))(features)
+    pooled = kind(FeatureLayout(3), exponent=exponent).double()(features)
     for row in range(2):
         for channel in range(3):
             values = features[row, channel].flatten().tolist()
-            mean = sum(max(value, 1e-6) ** 3 for value in values) / len(values)
-            assert pooled[row, channel].item() == pytest.approx(mean ** (1 / 3), rel=1e-12)
+            mean = sum(max(value, 1e-6) ** exponent for value in values) / len(values)
+            assert pooled[row, channel].item() == pytest.approx(mean ** (1 / exponent), rel=1e-12)
 
 
 def test_float16_does_not_underflow() -> None:
@@ -60,3 +65,10 @@ def test_a_map_of_zeros_has_a_finite_gradient() -> None:
     assert pooling.p.grad is not None
     assert torch.isfinite(features.grad).all()
     assert torch.isfinite(pooling.p.grad).all()
+
+
+@pytest.mark.parametrize("exponent", [0.0, -1.0])
+def test_an_exponent_that_is_not_above_zero_is_an_error(exponent: float) -> None:
+    for kind in (GemPooling, LearnedGemPooling):
+        with pytest.raises(ConfigError, match=f"gem_exponent: got {exponent}"):
+            kind(FeatureLayout(1), exponent=exponent)

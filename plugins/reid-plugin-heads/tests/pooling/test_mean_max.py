@@ -6,7 +6,14 @@ from torch import Tensor
 
 from reid_plugin_heads.layout import FeatureLayout
 from reid_plugin_heads.pooling.base import Pooling
-from reid_plugin_heads.pooling.mean_max import AvgMaxPooling, AvgPooling, MaxPooling
+from reid_plugin_heads.pooling.mean_max import (
+    AvgMaxPooling,
+    AvgPooling,
+    ClippedAvgPooling,
+    MaxPooling,
+)
+
+ALL = [AvgPooling, MaxPooling, AvgMaxPooling, ClippedAvgPooling]
 
 
 @pytest.mark.parametrize(
@@ -15,6 +22,7 @@ from reid_plugin_heads.pooling.mean_max import AvgMaxPooling, AvgPooling, MaxPoo
         (AvgPooling, "GlobalAvgPool"),
         (MaxPooling, "GlobalMaxPool"),
         (AvgMaxPooling, "AdaptiveAvgMaxPool"),
+        (ClippedAvgPooling, "ClipGlobalAvgPool"),
     ],
 )
 def test_maps_pool_to_the_reference_values(
@@ -24,7 +32,7 @@ def test_maps_pool_to_the_reference_values(
     torch.testing.assert_close(pooled, golden[f"pool/{name}"], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("pooling", [AvgPooling, MaxPooling, AvgMaxPooling])
+@pytest.mark.parametrize("pooling", ALL)
 def test_patch_tokens_pool_like_the_map_they_come_from(pooling: type[Pooling]) -> None:
     image_plane = torch.randn(2, 6, 4, 3, generator=torch.Generator().manual_seed(0))
     prefix = torch.full((2, 2, 6), 100.0)
@@ -35,7 +43,7 @@ def test_patch_tokens_pool_like_the_map_they_come_from(pooling: type[Pooling]) -
     )
 
 
-@pytest.mark.parametrize("pooling", [AvgPooling, MaxPooling, AvgMaxPooling])
+@pytest.mark.parametrize("pooling", ALL)
 def test_half_precision_maps_pool_to_float32(pooling: type[Pooling]) -> None:
     features = torch.randn(2, 6, 16, 8, generator=torch.Generator().manual_seed(0)).bfloat16()
     pooled = pooling(FeatureLayout(6))(features)
@@ -45,6 +53,16 @@ def test_half_precision_maps_pool_to_float32(pooling: type[Pooling]) -> None:
 
 def test_double_precision_stays() -> None:
     assert AvgPooling(FeatureLayout(1))(torch.zeros(1, 1, 2, 2).double()).dtype == torch.float64
+
+
+def test_a_clipped_mean_stays_within_zero_and_one() -> None:
+    features = torch.tensor([[-2.0, 1.0], [0.2, 0.4], [1.0, 3.0]]).reshape(1, 3, 1, 2)
+    features.requires_grad_()
+    pooled = ClippedAvgPooling(FeatureLayout(3))(features)
+    assert pooled.tolist() == [[0.0, pytest.approx(0.3), 1.0]]
+    pooled.sum().backward()
+    assert features.grad is not None
+    assert features.grad.flatten().tolist() == [0.0, 0.0, 0.5, 0.5, 0.0, 0.0]
 
 
 def test_the_gradient_of_a_maximum_goes_to_one_position_even_on_a_tie() -> None:

@@ -1,4 +1,4 @@
-"""Average pooling, maximum pooling, and their sum."""
+"""Average pooling, maximum pooling, their sum, and the clipped average."""
 
 from __future__ import annotations
 
@@ -31,3 +31,16 @@ class AvgMaxPooling(Pooling):
         """Return mean plus maximum of the last axis; shapes as in :meth:`Pooling.reduce`."""
         mean = values.mean(dim=-1, dtype=accumulation_dtype(values))
         return mean + values.max(dim=-1).values
+
+
+class ClippedAvgPooling(Pooling):
+    """Mean over the positions, then clipped to 0 … 1: ``min(max(mean x, 0), 1)``.
+
+    A channel outside of that range has no gradient.
+
+    Source: FastReID's ``ClipGlobalAvgPool``.
+    """
+
+    def reduce(self, values: Tensor) -> Tensor:
+        """Return the clipped mean of the last axis; shapes as in :meth:`Pooling.reduce`."""
+        return values.mean(dim=-1, dtype=accumulation_dtype(values)).clamp(0.0, 1.0)
