@@ -4,7 +4,15 @@ from typing import get_args
 import pytest
 import torch
 
-from reid_plugin_losses.distance import DistanceName, all_pairs, row_pairs, rows_of, unit_length
+from reid_plugin_losses.distance import (
+    DistanceName,
+    all_pairs,
+    cosine_matrix,
+    pair_matrix,
+    row_pairs,
+    rows_of,
+    unit_length,
+)
 
 
 def test_all_pairs_equal_plain_loops() -> None:
@@ -16,10 +24,11 @@ def test_all_pairs_equal_plain_loops() -> None:
             assert distances[i, j].item() == pytest.approx(math.dist(rows[i], rows[j]), abs=1e-12)
 
 
-def test_all_pairs_keep_small_distances_far_from_the_origin() -> None:
+@pytest.mark.parametrize("measure", [all_pairs, lambda rows: pair_matrix(rows, "euclidean")])
+def test_small_distances_far_from_the_origin_are_kept(measure) -> None:
     # 32 rows: torch takes the cancelling formula only above 25.
     steps = torch.arange(32) / 4
-    distances = all_pairs(torch.stack([torch.full((32,), 1000.0), 1000.0 + steps], dim=1))
+    distances = measure(torch.stack([torch.full((32,), 1000.0), 1000.0 + steps], dim=1))
     assert torch.equal(distances, (steps.unsqueeze(0) - steps.unsqueeze(1)).abs())
 
 
@@ -36,6 +45,49 @@ def test_equal_rows_have_distance_and_gradient_zero(name: DistanceName) -> None:
     (gradient,) = torch.autograd.grad(distances.sum(), features)
     assert distances.tolist() == [0.0, 0.0]
     assert torch.equal(gradient, torch.zeros(2, 3))
+
+
+@pytest.mark.parametrize("name", get_args(DistanceName))
+def test_the_matrix_of_all_rows_has_the_values_and_gradients_of_plain_loops(
+    name: DistanceName,
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    given = torch.randn(6, 5, generator=generator).double()
+    given[4] = given[1]  # distance 0 off the diagonal
+    weights = torch.randn(6, 6, generator=generator).double()
+    ours, theirs = (given.clone().requires_grad_() for _ in range(2))
+    matrix = pair_matrix(ours, name)
+    total = theirs.new_zeros(())
+    for i in range(6):
+        for j in range(6):
+            square = (theirs[i] - theirs[j]).square().sum()
+            if square > 0:
+                value = square.sqrt() if name == "euclidean" else square
+                assert matrix[i, j].item() == pytest.approx(value.item())
+                total = total + weights[i, j] * value
+            else:
+                assert matrix[i, j].item() == 0
+    (found,) = torch.autograd.grad((matrix * weights).sum(), ours)
+    (wanted,) = torch.autograd.grad(total, theirs)
+    torch.testing.assert_close(found, wanted)
+
+
+def test_constant_features_have_distance_0_to_themselves_under_autocast() -> None:  # B115
+    features = torch.full((32, 2048), 6.0, requires_grad=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(pair_matrix(features, "euclidean"), torch.zeros(32, 32))
+        assert torch.equal(all_pairs(features), torch.zeros(32, 32))
+
+
+def test_the_cosine_does_not_depend_on_the_length() -> None:
+    generator = torch.Generator().manual_seed(0)
+    features = torch.randn(6, 5, generator=generator).double()
+    cosines = cosine_matrix(features * torch.rand(6, 1, generator=generator))
+    for i in range(6):
+        for j in range(6):
+            expected = torch.nn.functional.cosine_similarity(features[i], features[j], dim=0)
+            torch.testing.assert_close(cosines[i, j], expected)
+    assert cosine_matrix(torch.zeros(2, 3)).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
 def test_squares_of_unit_rows_are_two_minus_two_cosines() -> None:

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[1]
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((FOLDER / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 ENTRY_POINTS: dict[str, str] = PROJECT["entry-points"]["reid_core.losses"]
-FROM_THE_FRAMEWORK = {"self", "feature_dim", "num_classes", "num_prefix_tokens"}
+FROM_THE_FRAMEWORK = {"self", "feature_dim", "num_classes", "num_prefix_tokens", "weight"}
 
 
 def load(value: str) -> type[nn.Module]:

@@ -9,7 +9,7 @@ from torch import Tensor
 from reid_core.contracts import Batch, HeadOutput
 from reid_core.errors import ConfigError
 from reid_plugin_losses.distance import DistanceName, all_pairs
-from reid_plugin_losses.triplet import TripletLoss
+from reid_plugin_losses.triplet import Convention, MiningName, TripletLoss
 
 MakeBatch = Callable[[Tensor], Batch]
 Margin = float | Literal["soft"]
@@ -70,6 +70,130 @@ def test_reference_values_and_gradients_are_reproduced(
     torch.testing.assert_close(found, golden[f"{key}.grad"], rtol=1e-4, atol=1e-7)
 
 
+def mined(features: Tensor, pids: list[int], mining: MiningName) -> list[tuple[Tensor, Tensor]]:
+    """Return the (d_p, d_n) that are compared, by plain loops."""
+    found = []
+    for i, pid in enumerate(pids):
+        distances = [(features[i] - other).norm() for other in features]
+        positives = [d for j, d in enumerate(distances) if pids[j] == pid and j != i]
+        negatives = [d for j, d in enumerate(distances) if pids[j] != pid]
+        if not positives or not negatives:
+            continue
+        if mining == "hard":
+            found.append((max(positives), min(negatives)))
+        elif mining == "softmax_weighted":
+            near, far = [d.exp() for d in positives], [(-d).exp() for d in negatives]
+            found.append(
+                (
+                    sum(w * d for w, d in zip(near, positives, strict=True)) / sum(near),
+                    sum(w * d for w, d in zip(far, negatives, strict=True)) / sum(far),
+                )
+            )
+        elif mining == "semi_hard":
+            for positive in positives:
+                farther = [d for d in negatives if d > positive]
+                found.append((positive, min(farther) if farther else max(negatives)))
+        else:
+            found += [(positive, negative) for positive in positives for negative in negatives]
+    return found
+
+
+@pytest.mark.parametrize("mining", get_args(MiningName))
+@pytest.mark.parametrize("margin", [0.3, 2.0, "soft"])
+def test_every_mining_costs_what_plain_loops_say(
+    agrees_with_loops, mining: MiningName, margin: Margin
+) -> None:
+    def reference(features: Tensor, pids: list[int]) -> Tensor:
+        costs = []
+        for positive, negative in mined(features, pids, mining):
+            excess = positive - negative
+            if margin == "soft":
+                costs.append((1 + excess.exp()).log())
+            else:
+                costs.append((excess + float(margin)).clamp(min=0))
+        if mining == "all_nonzero":
+            costs = [cost for cost in costs if cost > 0]
+        return torch.stack(costs).mean()
+
+    agrees_with_loops(TripletLoss(margin=margin, mining=mining), reference)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("margin", [0.0, 0.3])
+@pytest.mark.parametrize("mining", ["hard", "softmax_weighted"])
+def test_the_fastreid_convention_reproduces_the_reference(
+    reproduces, mining: MiningName, margin: float, normalize: bool
+) -> None:
+    loss = TripletLoss(
+        margin=margin or "soft",
+        mining=mining,
+        distance="squared_euclidean" if normalize else "euclidean",
+        normalize=normalize,
+        convention="fastreid",
+    )
+    reproduces(loss, f"triplet/norm={normalize}/hard={mining == 'hard'}/margin={margin}")
+
+
+@pytest.mark.parametrize("mining", ["hard", "softmax_weighted"])
+@pytest.mark.parametrize("scale", [0.1, 1.0, 20.0])
+def test_the_fastreid_convention_counts_every_row_and_the_row_itself(
+    agrees_with_loops, mining: MiningName, scale: float
+) -> None:
+    def weighted_mean(distances: list[Tensor], sign: int, shift: float) -> Tensor:
+        weights = [(sign * d - shift).exp() for d in distances]
+        total = sum(weights) + 1e-6
+        return sum(w * d for w, d in zip(weights, distances, strict=True)) / total
+
+    def reference(features: Tensor, pids: list[int]) -> Tensor:
+        costs = []
+        for i, pid in enumerate(pids):
+            distances = [
+                (features[i] - other).norm() * scale if j != i else features.new_zeros(())
+                for j, other in enumerate(features)
+            ]
+            positives = [d for j, d in enumerate(distances) if pids[j] == pid]
+            negatives = [d for j, d in enumerate(distances) if pids[j] != pid]
+            if mining == "hard":
+                positive = max(positives)
+                negative = min(negatives) if negatives else features.new_full((), 1e9)
+            else:
+                positive = weighted_mean(positives, 1, max(d.item() for d in positives))
+                negative = weighted_mean(negatives, -1, 0.0)
+            costs.append((positive - negative + 0.3).clamp(min=0))
+        return torch.stack(costs).mean()
+
+    class Scaled(torch.nn.Module):
+        def forward(self, given: HeadOutput, batch: Batch) -> Tensor:
+            loss = TripletLoss(mining=mining, convention="fastreid")
+            return loss(output(given.features["global"] * scale), batch)
+
+    agrees_with_loops(Scaled(), reference)
+
+
+@pytest.mark.parametrize(("mining", "expected"), [("hard", 0.0), ("softmax_weighted", 2.3)])
+def test_without_negatives_the_conventions_differ(
+    make_batch: MakeBatch, mining: MiningName, expected: float
+) -> None:
+    features, batch = torch.tensor([[0.0], [2.0]]), make_batch(torch.tensor([0, 0]))
+    conventions: tuple[Convention, ...] = ("paper", "fastreid")
+    paper, fastreid = (
+        TripletLoss(mining=mining, convention=one)(output(features), batch).item()
+        for one in conventions
+    )
+    assert paper == 0
+    # Softmax weights of 2 and 0: d_p is 2 · e² / (e² + 1).
+    scale = math.exp(2) / (math.exp(2) + 1) if mining == "softmax_weighted" else 1
+    assert fastreid == pytest.approx(max(0.0, (expected - 0.3) * scale + 0.3 if expected else 0.0))
+
+
+@pytest.mark.parametrize("mining", ["semi_hard", "all", "all_nonzero"])
+def test_fastreid_has_no_convention_for_other_minings(mining: MiningName) -> None:
+    with pytest.raises(
+        ConfigError, match=f"got fastreid with mining {mining}, which FastReID does"
+    ):
+        TripletLoss(mining=mining, convention="fastreid")
+
+
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("distance", get_args(DistanceName))
 @pytest.mark.parametrize("margin", [0.3, 2.0, "soft"])
@@ -114,14 +238,16 @@ def test_the_names_of_identities_change_nothing(make_batch: MakeBatch) -> None:
 @pytest.mark.parametrize(("margin", "expected"), [(0.3, 0.3), ("soft", 0.693147)])
 @pytest.mark.parametrize("distance", get_args(DistanceName))
 @pytest.mark.parametrize("normalize", [False, True])
-def test_embeddings_at_one_point_cost_the_margin_and_have_a_finite_gradient(
+@pytest.mark.parametrize("mining", get_args(MiningName))
+def test_embeddings_at_one_point_cost_the_margin_and_have_a_finite_gradient(  # B074
     make_batch: MakeBatch,
+    mining: MiningName,
     margin: Margin,
     expected: float,
     distance: DistanceName,
     normalize: bool,
 ) -> None:
-    loss = TripletLoss(margin=margin, distance=distance, normalize=normalize)
+    loss = TripletLoss(margin=margin, mining=mining, distance=distance, normalize=normalize)
     for features in (torch.full((16, 4), 0.7), torch.zeros(16, 4)):
         value = loss(output(features), make_batch(PIDS)).item()
         assert value == pytest.approx(expected, abs=1e-6)
@@ -146,10 +272,11 @@ def test_an_identity_of_one_repeated_image_trains_with_finite_gradients(
 
 @pytest.mark.parametrize("margin", [0.3, "soft"])
 @pytest.mark.parametrize("pids", [[0, 1, 2, 3], [0, 0, 0, 0]])
-def test_a_batch_without_a_triplet_costs_nothing_and_is_counted(
-    make_batch: MakeBatch, pids: list[int], margin: Margin
+@pytest.mark.parametrize("mining", get_args(MiningName))
+def test_a_batch_without_a_triplet_costs_nothing_and_is_counted(  # B076
+    make_batch: MakeBatch, mining: MiningName, pids: list[int], margin: Margin
 ) -> None:
-    loss = TripletLoss(margin=margin)
+    loss = TripletLoss(margin=margin, mining=mining)
     batch = make_batch(torch.tensor(pids))
     features = random_features(0, rows=4).float().requires_grad_()
     value = loss(output(features), batch)
@@ -264,5 +391,9 @@ def test_a_margin_out_of_range_is_an_error_that_names_the_soft_one(margin: float
 def test_unknown_choices_are_errors() -> None:
     with pytest.raises(ConfigError, match="triplet: distance: got 'cosine', expected one of"):
         TripletLoss(distance=cast("DistanceName", "cosine"))
-    with pytest.raises(ConfigError, match="triplet: mining: got 'semihard'"):
-        TripletLoss(mining=cast("Literal['hard']", "semihard"))
+    with pytest.raises(
+        ConfigError, match=r"triplet: mining: got 'semihard'.*did you mean semi_hard"
+    ):
+        TripletLoss(mining=cast("MiningName", "semihard"))
+    with pytest.raises(ConfigError, match="triplet: convention: got 'agw', expected one of"):
+        TripletLoss(convention=cast("Convention", "agw"))

@@ -42,6 +42,34 @@ def all_pairs(features: Tensor) -> Tensor:
     return torch.cdist(values, values, compute_mode="donot_use_mm_for_euclid_dist")
 
 
+def pair_matrix(features: Tensor, name: DistanceName) -> Tensor:
+    """Measure each row against each row, with a gradient.
+
+    Args:
+        features: (B, D) float32 or float64.
+        name: Euclidean distance or its square.
+
+    Returns:
+        (B, B), same type; the gradient is zero where two rows are equal.
+    """
+    # As in all_pairs; its backward, too, gives 0 at distance 0. On a GPU that needs B² · D numbers.
+    lengths = torch.cdist(features, features, compute_mode="donot_use_mm_for_euclid_dist")
+    return lengths.square() if name == "squared_euclidean" else lengths
+
+
+def cosine_matrix(features: Tensor) -> Tensor:
+    """Return the cosine of each row with each row, whatever their lengths.
+
+    Args:
+        features: (B, D) float32 or float64.
+
+    Returns:
+        (B, B), same type; a row of zeros has cosine 0 with all.
+    """
+    units = unit_length(features)
+    return units @ units.T
+
+
 def rows_of(features: Tensor, rows: Tensor) -> Tensor:
     """Pick rows, any of them several times, with a gradient that is the same in every run.
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from reid_plugin_losses.pairs import Pairs, pairs_of
+
 
 @dataclass(frozen=True)
 class MinedTriplets:
@@ -37,11 +39,31 @@ def batch_hard(distances: Tensor, pids: Tensor) -> MinedTriplets:
 
     Source: Hermans et al., "In Defense of the Triplet Loss for Person Re-Identification", eq. 5.
     """
-    is_same = pids.unsqueeze(0) == pids.unsqueeze(1)
-    is_self = torch.eye(len(pids), dtype=torch.bool, device=pids.device)
-    is_positive = is_same & ~is_self
+    pairs = pairs_of(pids)
     return MinedTriplets(
-        positives=distances.masked_fill(~is_positive, -torch.inf).argmax(dim=1),
-        negatives=distances.masked_fill(is_same, torch.inf).argmin(dim=1),
-        is_valid=is_positive.any(dim=1) & ~is_same.all(dim=1),
+        positives=distances.masked_fill(~pairs.positive, -torch.inf).argmax(dim=1),
+        negatives=distances.masked_fill(~pairs.negative, torch.inf).argmin(dim=1),
+        is_valid=pairs.has_both,
     )
+
+
+def semi_hard_negatives(distances: Tensor, pairs: Pairs) -> Tensor:
+    """Pick for each pair (a, p) the nearest negative of a that is farther than p.
+
+    Where every negative is as near as p or nearer, the farthest of them is picked.
+
+    Args:
+        distances: (B, B) floating point, not differentiated.
+        pairs: Masks (B, B).
+
+    Returns:
+        (B, B) int64, row of the negative for anchor and positive; without meaning where the anchor
+        has no negative.
+
+    Source: Schroff et al., "FaceNet", section 3.2; the fallback is that of TensorFlow Addons.
+    """
+    # Sorted negatives and a binary search: comparing all triplets would take B³ numbers.
+    ordered, rows = distances.masked_fill(~pairs.negative, torch.inf).sort(dim=1)
+    first_farther = torch.searchsorted(ordered, distances.contiguous(), right=True)
+    last = (pairs.negative.sum(dim=1, keepdim=True) - 1).clamp(min=0)
+    return rows.gather(1, torch.minimum(first_farther, last))
