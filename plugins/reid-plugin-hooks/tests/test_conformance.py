@@ -6,6 +6,11 @@ from reid_core.testing import HookConformance
 DIST = "reid-plugin-hooks"
 
 
+class TestCsv(HookConformance):
+    name = "csv"
+    dist = DIST
+
+
 class TestEma(HookConformance):
     name = "ema"
     dist = DIST
@@ -16,9 +21,33 @@ class TestEarlyStopping(HookConformance):
     dist = DIST
 
 
+class TestFreeze(HookConformance):
+    name = "freeze"
+    dist = DIST
+    parameters = {"modules": ["backbone"], "steps": 3}
+
+
 class TestGradientNorm(HookConformance):
     name = "gradient_norm"
     dist = DIST
+
+
+class TestPreciseBn(HookConformance):
+    name = "precise_bn"
+    dist = DIST
+    parameters = {"batches": 2, "when": "evaluation"}
+
+
+class TestProfiler(HookConformance):
+    name = "profiler"
+    dist = DIST
+    parameters = {"start": 1, "steps": 1}
+
+
+class TestSwa(HookConformance):
+    name = "swa"
+    dist = DIST
+    parameters = {"start_epoch": 0, "every": 3, "update_bn": 2}
 
 
 class TestTensorBoard(HookConformance):

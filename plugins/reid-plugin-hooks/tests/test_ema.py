@@ -6,8 +6,12 @@ import pytest
 import torch
 from torch import nn
 
+from reid_core.engine import StepResult
 from reid_core.errors import ConfigError
 from reid_plugin_hooks.ema import Ema
+
+DONE = StepResult(loss=torch.zeros(()))
+SKIPPED = StepResult(loss=torch.zeros(()), is_skipped=True)
 
 
 def trainer_with(model):
@@ -37,7 +41,7 @@ def test_the_average_follows_its_formula_buffers_included(warmup):
     expected = {name: value.clone() for name, value in model.state_dict().items()}
     for step in range(1, 6):
         disturb(model, step)
-        hook.after_step(trainer)
+        hook.after_step(trainer, DONE)
         decay = min(0.9, (1 + step) / (10 + step)) if warmup else 0.9
         for name, value in model.state_dict().items():
             if value.is_floating_point():
@@ -45,6 +49,20 @@ def test_the_average_follows_its_formula_buffers_included(warmup):
     for name, value in trainer.eval_model.state_dict().items():
         if value.is_floating_point():
             torch.testing.assert_close(value, expected[name], rtol=1e-5, atol=1e-6)
+    assert trainer.eval_model[1].num_batches_tracked == 5, "a counter is no average"
+
+
+def test_a_second_part_of_the_run_goes_on_with_the_average():
+    model = network()
+    hook, trainer = Ema(decay=0.9), trainer_with(model)
+    hook.before_train(trainer)
+    disturb(model, 1)
+    hook.after_step(trainer, DONE)
+    average = trainer.eval_model
+    before = {name: value.clone() for name, value in average.state_dict().items()}
+    hook.before_train(trainer)
+    assert trainer.eval_model is average
+    assert all(torch.equal(v, before[k]) for k, v in average.state_dict().items())
 
 
 def test_the_plain_weights_stay_as_they_are():
@@ -52,7 +70,7 @@ def test_the_plain_weights_stay_as_they_are():
     before = {name: value.clone() for name, value in model.state_dict().items()}
     hook, trainer = Ema(), trainer_with(model)
     hook.before_train(trainer)
-    hook.after_step(trainer)
+    hook.after_step(trainer, DONE)
     assert trainer.eval_model is not model
     for name, value in model.state_dict().items():
         assert torch.equal(value, before[name])
@@ -64,7 +82,7 @@ def test_a_resumed_average_goes_on_bitwise():
     hook.before_train(trainer)
     for step in range(3):
         disturb(model, step)
-        hook.after_step(trainer)
+        hook.after_step(trainer, DONE)
     saved = {
         "average": {k: v.clone() for k, v in hook.state_dict()["average"].items()},
         "updates": hook.state_dict()["updates"],
@@ -74,8 +92,8 @@ def test_a_resumed_average_goes_on_bitwise():
     assert resumed.state_dict() is saved, "a checkpoint before the first step loses nothing"
     resumed.before_train(other)
     disturb(model, 9)
-    hook.after_step(trainer)
-    resumed.after_step(other)
+    hook.after_step(trainer, DONE)
+    resumed.after_step(other, DONE)
     for name, value in trainer.eval_model.state_dict().items():
         assert torch.equal(value, other.eval_model.state_dict()[name]), name
 
@@ -84,3 +102,16 @@ def test_a_resumed_average_goes_on_bitwise():
 def test_a_decay_outside_its_range_is_refused(decay):
     with pytest.raises(ConfigError, match="decay is"):
         Ema(decay=decay)
+
+
+def test_a_step_that_was_skipped_does_not_count():  # B118
+    model = network()
+    hook, trainer = Ema(decay=0.9), trainer_with(model)
+    hook.before_train(trainer)
+    disturb(model, 1)
+    hook.after_step(trainer, DONE)
+    before = {name: value.clone() for name, value in trainer.eval_model.state_dict().items()}
+    hook.after_step(trainer, SKIPPED)
+    assert hook.state_dict()["updates"] == 1
+    for name, value in trainer.eval_model.state_dict().items():
+        assert torch.equal(value, before[name]), name

@@ -1,1 +1,7 @@
-"""Optional hooks of reid-core: ``ema``, ``early_stopping``, ``tensorboard``."""
+"""Optional hooks of reid-core.
+
+Averages of the weights (``ema``, ``swa``), batch statistics (``precise_bn``, with
+``batch_statistics``), a part that waits (``freeze``, with ``rehearsal``), an end in time
+(``early_stopping``), and what only looks (``gradient_norm``, ``profiler``, ``tensorboard``,
+``csv_log``).
+"""

@@ -15,13 +15,15 @@ from reid_core.hookspecs import hookimpl
 if TYPE_CHECKING:
     from reid_core import DefaultTrainer
     from reid_core.contracts import ReidModel
+    from reid_core.engine import StepResult
 
 
 class Ema:
     """Keeps ``average = decay * average + (1 - decay) * weights`` after every step.
 
-    Floating-point buffers (the statistics of batch normalisation) are averaged too. The average is
-    what is evaluated and exported; training goes on with the plain weights.
+    Floating-point buffers (the statistics of batch normalisation) are averaged too, others are the
+    newest ones. The average is what is evaluated and exported; training goes on with the plain
+    weights.
 
     Args:
         decay: Share that each step keeps, 0 to 1, exclusive.
@@ -45,11 +47,12 @@ class Ema:
 
     @hookimpl
     def before_train(self, trainer: DefaultTrainer) -> None:
-        """Start from the current weights, or from the average of a resumed run."""
-        self._average = AveragedModel(trainer.model, multi_avg_fn=self._blend, use_buffers=True)
-        # A model that was never updated is not an average of anything: the first update would copy.
-        self._average.n_averaged.fill_(1)
-        self._average.requires_grad_(False)
+        """Start from the current weights, or go on with the average of the run so far."""
+        if self._average is None:
+            self._average = AveragedModel(trainer.model, multi_avg_fn=self._blend, use_buffers=True)
+            # One that was never updated is no average of anything: the first update would copy.
+            self._average.n_averaged.fill_(1)
+            self._average.requires_grad_(False)
         if self._loaded is not None:
             self._updates = int(str(self._loaded["updates"]))
             state = cast("dict[str, Tensor]", self._loaded["average"])
@@ -58,9 +61,11 @@ class Ema:
         trainer.eval_model = cast("ReidModel", self._average.module)
 
     @hookimpl
-    def after_step(self, trainer: DefaultTrainer) -> None:
-        """Take the step's weights into the average."""
+    def after_step(self, trainer: DefaultTrainer, result: StepResult) -> None:
+        """Take the step's weights into the average, unless they are those of the step before."""
         assert self._average is not None
+        if result.is_skipped:
+            return
         self._updates += 1
         self._average.update_parameters(trainer.model)
 
@@ -75,6 +80,11 @@ class Ema:
         self._loaded = state or None
 
     def _blend(self, averages: Sequence[Tensor], weights: Sequence[Tensor], count: object) -> None:
+        # All of one type. A mean of counters or of identities would count and name nothing.
+        if not averages[0].is_floating_point():
+            for average, weight in zip(averages, weights, strict=True):
+                average.copy_(weight)
+            return
         n = self._updates
         decay = min(self._decay, (1 + n) / (10 + n)) if self._warmup else self._decay
         blend = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
