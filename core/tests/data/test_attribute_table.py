@@ -38,6 +38,13 @@ def test_a_table_that_cannot_be_used_is_refused(tmp_path, text, message):
         read(tmp_path, text)
 
 
+def test_numbers_may_be_written_as_in_the_names_of_files(tmp_path):
+    values, _ = read(tmp_path, "pid,hat\n0003,1\n0007,0\n")
+    assert values[:2, 0].tolist() == read(tmp_path, "pid,hat\n3,1\n7,0\n")[0][:2, 0].tolist()
+    with pytest.raises(DataError, match="line 3: identity 3 is there twice"):
+        read(tmp_path, "pid,hat\n3,1\n0003,1\n7,0\n")
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DataError, match=r"nowhere.csv cannot be read"):
         read_attributes(tmp_path / "nowhere.csv", PIDS, dataset="mine", required=REQUIRED)

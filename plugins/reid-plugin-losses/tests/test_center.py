@@ -10,6 +10,8 @@ from reid_core.contracts import Batch, HeadOutput
 from reid_core.errors import ConfigError
 from reid_core.optim import build_optimizer
 from reid_plugin_losses.center import CenterLoss, Form
+from reid_plugin_losses.contrastive_memory import ContrastiveMemoryLoss
+from reid_plugin_losses.proxy_anchor import ProxyAnchorLoss
 
 MakeBatch = Callable[[Tensor], Batch]
 
@@ -151,6 +153,19 @@ def test_centres_begin_at_random_from_the_global_seed() -> None:
     torch.manual_seed(0)
     assert torch.equal(first.centers, CenterLoss(num_classes=50, feature_dim=100).centers)
     assert first.centers.std().item() == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("cls", [CenterLoss, ProxyAnchorLoss, ContrastiveMemoryLoss])
+def test_features_of_another_length_than_the_embedding_can_be_named(
+    make_batch: MakeBatch, cls: Callable[..., nn.Module]
+) -> None:
+    parameters = {} if cls is ContrastiveMemoryLoss else {"num_classes": 2}
+    output = HeadOutput(torch.zeros(3, 9), {"part": FEATURES})
+    for feature_dim in (None, 9):
+        loss = cls(feature_dim=feature_dim, embedding_size=2, **parameters)
+        assert torch.isfinite(loss(output, make_batch(PIDS)))
+    with pytest.raises(ConfigError, match=r"part has features of length 2.*embedding_size: 2"):
+        cls(feature_dim=9, **parameters)(output, make_batch(PIDS))
 
 
 def test_wrong_parameters_and_branches_are_errors(make_batch: MakeBatch) -> None:

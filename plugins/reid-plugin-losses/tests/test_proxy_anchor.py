@@ -77,7 +77,7 @@ def test_wrong_parameters_and_branches_are_errors(make_batch: MakeBatch) -> None
             ProxyAnchorLoss(num_classes=3, feature_dim=2, **{name: 0})
     with pytest.raises(ConfigError, match="proxy_anchor: margin: got -1, expected at least 0"):
         ProxyAnchorLoss(num_classes=3, feature_dim=2, margin=-1)
-    with pytest.raises(ConfigError, match="proxy_anchor: feature_dim is not known"):
+    with pytest.raises(ConfigError, match="proxy_anchor: the length of the features is not known"):
         ProxyAnchorLoss(num_classes=3)
     features = torch.zeros(2, 4)
     with pytest.raises(ConfigError, match="has features of length 4, expected 2"):

@@ -29,7 +29,14 @@ def test_another_length_is_an_error_that_names_both() -> None:
 
 def test_sizes_that_are_not_known_are_named() -> None:
     assert require_sizes("center", 3, 5) == (3, 5)
-    with pytest.raises(ConfigError, match="center: feature_dim is not known"):
+    with pytest.raises(ConfigError, match=r"center: the length .* not known.*set embedding_size"):
         require_sizes("center", None, 5)
     with pytest.raises(ConfigError, match="center: num_classes is not known"):
         require_sizes("center", 3, None)
+
+
+def test_a_given_length_goes_before_that_of_the_embedding() -> None:
+    assert require_sizes("center", 3, 5, embedding_size=7) == (7, 5)
+    assert require_sizes("center", None, embedding_size=7) == (7, 1)
+    with pytest.raises(ConfigError, match="center: embedding_size: got 0, expected at least 1"):
+        require_sizes("center", 3, embedding_size=0)

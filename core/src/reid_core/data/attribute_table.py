@@ -20,6 +20,8 @@ def read_attributes(
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Read a CSV file with a column ``pid`` and a column of 0 and 1 for each attribute.
 
+    Where the identities of the data set are numbers, 0002 is 2, as in the names of image files.
+
     Args:
         path: The file; its first line names the columns.
         pids: (N,) identities of the rows.
@@ -45,7 +47,7 @@ def read_attributes(
             "the columns: pid and at least one attribute, for example pid,hat,backpack"
         )
     names = tuple(name for name in lines[0] if name != "pid")
-    table = _table(lines, what)
+    table = _table(lines, what, are_numbers=pids.dtype.kind in "iu")
     known = np.array([str(pid) in table for pid in pids.tolist()], dtype=bool)
     missing = pids[required & ~known]
     if len(missing):
@@ -58,7 +60,7 @@ def read_attributes(
     return np.array(rows, dtype=np.int64).reshape(len(pids), len(names)), names
 
 
-def _table(lines: list[list[str]], what: str) -> dict[str, list[int]]:
+def _table(lines: list[list[str]], what: str, *, are_numbers: bool) -> dict[str, list[int]]:
     place = lines[0].index("pid")
     table: dict[str, list[int]] = {}
     for number, line in enumerate(lines[1:], 2):
@@ -68,6 +70,8 @@ def _table(lines: list[list[str]], what: str) -> dict[str, list[int]]:
         if len(values) != len(lines[0]):
             raise DataError(f"{what}, line {number}: {len(values)} values, not {len(lines[0])}")
         pid = values.pop(place)
+        if are_numbers and pid.isdecimal():
+            pid = str(int(pid))
         wrong = [value for value in values if value not in ("0", "1")]
         if wrong:
             raise DataError(f"{what}, line {number}: {wrong[0]!r} is neither 0 nor 1")

@@ -128,6 +128,11 @@ def test_a_band_follows_the_seed(output_of) -> None:
     assert any(not torch.equal(features[0], other) for other in features[2:])
 
 
+def test_classifiers_start_as_those_of_the_authors() -> None:
+    for branch in lmbn(num_classes=400).head.branches.values():
+        assert branch.classifier.weight.std().item() == pytest.approx(0.001, rel=0.05)
+
+
 def test_both_halves_of_the_channels_share_one_reduction() -> None:
     names = [name for name, _ in lmbn().named_parameters() if name.startswith("head.shared")]
     assert names == [

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -90,6 +92,11 @@ def test_losses_see_five_branches_before_the_bnneck(output_of) -> None:
         assert not neck.bottleneck.bias.requires_grad
 
 
+def test_classifiers_start_as_those_of_the_authors() -> None:
+    for branch in transreid(num_classes=400).head.branches.values():
+        assert branch.classifier.weight.std().item() == pytest.approx(0.001, rel=0.05)
+
+
 def test_the_local_groups_share_one_branch() -> None:
     assert len(transreid().backbone.branches) == 2
 
@@ -146,7 +153,7 @@ def test_a_missing_camera_is_an_error() -> None:
 def test_a_missing_view_is_an_error_of_the_data() -> None:
     model = transreid(num_cameras=2)
     model.conditions = ("camids", "viewids")
-    batch: Batch = tiny_reid_batch()
+    batch: Batch = replace(tiny_reid_batch(), columns={})
     with pytest.raises(DataError, match="conditioned on viewids"):
         model(batch)
 

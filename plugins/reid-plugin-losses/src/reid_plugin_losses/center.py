@@ -30,6 +30,7 @@ class CenterLoss(nn.Module):
         num_classes: Training identities; the trainer knows how many.
         feature_dim: Length of the head's embedding; likewise.
         weight: The loss's weight in the sum, at least 0; likewise.
+        embedding_size: Length of the branch's features, where it is not the embedding's.
         form: ``full`` for the mean of ‖f − c‖² (Bag of Tricks), ``half`` for half of it (Wen et
             al.).
         center_lr: Learning rate of the centres, above 0.
@@ -47,6 +48,7 @@ class CenterLoss(nn.Module):
         num_classes: int | None = None,
         feature_dim: int | None = None,
         weight: float = 1.0,
+        embedding_size: int | None = None,
         form: Form = "full",
         center_lr: float = 0.5,
     ) -> None:
@@ -54,7 +56,9 @@ class CenterLoss(nn.Module):
         require_choice("center: form", form, get_args(Form))
         require_number("center: center_lr", center_lr, above=0, example=0.5)
         require_number("center: weight", weight, at_least=0, example=0.0005)
-        self.feature_dim, classes = require_sizes("center", feature_dim, num_classes)
+        self.feature_dim, classes = require_sizes(
+            "center", feature_dim, num_classes, embedding_size=embedding_size
+        )
         self.form = form
         self.center_lr = center_lr
         self.weight = weight

@@ -33,6 +33,7 @@ class ContrastiveMemoryLoss(PairLoss):
 
     Args:
         feature_dim: Length of the head's embedding; the trainer knows it.
+        embedding_size: Length of the branch's features, where it is not the embedding's.
         memory_size: Entries of the memory, at least 1.
         start_step: Calls in training mode before the memory is read, at least 0: features change
             fast at the beginning.
@@ -53,6 +54,7 @@ class ContrastiveMemoryLoss(PairLoss):
         self,
         *,
         feature_dim: int | None = None,
+        embedding_size: int | None = None,
         memory_size: int = 4096,
         start_step: int = 0,
         positive_margin: float = 0.0,
@@ -63,7 +65,9 @@ class ContrastiveMemoryLoss(PairLoss):
         require_number("contrastive_memory: start_step", start_step, at_least=0, example=1000)
         self._hinge = Hinge(positive_margin, negative_margin, power=1)
         self._hinge.check("contrastive_memory")
-        self.feature_dim, _ = require_sizes("contrastive_memory", feature_dim)
+        self.feature_dim, _ = require_sizes(
+            "contrastive_memory", feature_dim, embedding_size=embedding_size
+        )
         self.start_step = start_step
         self.memory = FeatureMemory(memory_size, self.feature_dim)
         self.register_buffer("num_steps", torch.zeros((), dtype=torch.int64))

@@ -32,6 +32,7 @@ class ProxyAnchorLoss(PairLoss):
     Args:
         num_classes: Training identities; the trainer knows how many.
         feature_dim: Length of the head's embedding; likewise.
+        embedding_size: Length of the branch's features, where it is not the embedding's.
         alpha: α, the scale, above 0.
         margin: δ, at least 0.
         proxy_lr: Learning rate of the proxies, above 0; None for that of the model. The authors
@@ -50,6 +51,7 @@ class ProxyAnchorLoss(PairLoss):
         *,
         num_classes: int | None = None,
         feature_dim: int | None = None,
+        embedding_size: int | None = None,
         alpha: float = 32.0,
         margin: float = 0.1,
         proxy_lr: float | None = None,
@@ -59,7 +61,9 @@ class ProxyAnchorLoss(PairLoss):
         require_number("proxy_anchor: margin", margin, at_least=0, example=0.1)
         if proxy_lr is not None:
             require_number("proxy_anchor: proxy_lr", proxy_lr, above=0, example=0.01)
-        self.feature_dim, classes = require_sizes("proxy_anchor", feature_dim, num_classes)
+        self.feature_dim, classes = require_sizes(
+            "proxy_anchor", feature_dim, num_classes, embedding_size=embedding_size
+        )
         self.alpha = alpha
         self.margin = margin
         self.proxy_lr = proxy_lr

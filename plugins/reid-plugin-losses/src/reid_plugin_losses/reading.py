@@ -8,6 +8,7 @@ from torch import Tensor
 
 from reid_core.contracts import HeadOutput
 from reid_core.errors import ConfigError
+from reid_plugin_losses.checks import require_number
 
 
 def features_of(output: HeadOutput, loss: str) -> Mapping[str, Tensor]:
@@ -76,14 +77,18 @@ def single_feature_of(
     if values.shape[1] != feature_dim:
         raise ConfigError(
             f"{loss}: branch {name} has features of length {values.shape[1]}, expected "
-            f"{feature_dim}, the length of the head's embedding, which {keeps} have; choose "
-            "another branch with branches, or a head whose metric feature is its embedding"
+            f"{feature_dim}, which {keeps} have; set embedding_size: {values.shape[1]}, or choose "
+            "another branch with branches"
         )
     return features
 
 
 def require_sizes(
-    loss: str, feature_dim: int | None, num_classes: int | None = 1
+    loss: str,
+    feature_dim: int | None,
+    num_classes: int | None = 1,
+    *,
+    embedding_size: int | None = None,
 ) -> tuple[int, int]:
     """Return the sizes of a loss's own vectors, once they are known.
 
@@ -91,19 +96,26 @@ def require_sizes(
         loss: Name of the loss, for the message.
         feature_dim: Length of the head's embedding.
         num_classes: Training identities; left out by a loss that keeps nothing for each.
+        embedding_size: Length of the features, where somebody gave it; it goes before
+            ``feature_dim``.
 
     Returns:
-        ``feature_dim`` and ``num_classes``.
+        The length and ``num_classes``.
 
     Raises:
-        ConfigError: One of them is None.
+        ConfigError: One of them is not known, or ``embedding_size`` is below 1.
     """
-    for name, size in (("feature_dim", feature_dim), ("num_classes", num_classes)):
-        if size is None:
-            raise ConfigError(
-                f"{loss}: {name} is not known, expected a number; the trainer takes feature_dim "
-                "from the head's embedding_dim and num_classes from the training data"
-            )
-    assert feature_dim is not None
-    assert num_classes is not None
+    if embedding_size is not None:
+        require_number(f"{loss}: embedding_size", embedding_size, at_least=1, example=256)
+        feature_dim = embedding_size
+    if feature_dim is None:
+        raise ConfigError(
+            f"{loss}: the length of the features is not known: no head has an embedding_dim; set "
+            "embedding_size to it"
+        )
+    if num_classes is None:
+        raise ConfigError(
+            f"{loss}: num_classes is not known, expected a number; the trainer takes it from the "
+            "training data"
+        )
     return feature_dim, num_classes

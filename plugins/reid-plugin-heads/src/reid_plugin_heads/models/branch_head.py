@@ -13,6 +13,7 @@ from reid_core.contracts import HeadOutput
 from reid_core.errors import ConfigError
 from reid_plugin_heads.checks import require_choice
 from reid_plugin_heads.classifiers.arcface import PastPi
+from reid_plugin_heads.classifiers.base import WEIGHT_STD
 from reid_plugin_heads.classifiers.build import ClassifierName, build_classifier
 from reid_plugin_heads.models.reduction import NormalisedReduction
 from reid_plugin_heads.necks.neck import Neck
@@ -33,6 +34,7 @@ class BranchSettings:
         margin: Margin of classifiers that have one.
         centers: Centers of ``subcenter_arcface``.
         past_pi: Rule of the ArcFace classifiers past π.
+        classifier_std: Standard deviation of the class weights at the start, above 0.
 
     Raises:
         ConfigError: A side is neither ``before`` nor ``after``.
@@ -46,6 +48,7 @@ class BranchSettings:
     margin: float | None = None
     centers: int | None = None
     past_pi: PastPi | None = None
+    classifier_std: float = WEIGHT_STD
 
     def __post_init__(self) -> None:
         require_choice("metric_feature", self.metric_feature, get_args(NeckSide))
@@ -55,7 +58,7 @@ class BranchSettings:
         """Return a classifier of features (B, D) float32, or None without ``num_classes``."""
         if self.num_classes is None:
             return None
-        return build_classifier(
+        classifier = build_classifier(
             self.classifier,
             embedding_dim=embedding_dim,
             num_classes=self.num_classes,
@@ -64,6 +67,9 @@ class BranchSettings:
             centers=self.centers,
             past_pi=self.past_pi,
         )
+        with torch.no_grad():
+            classifier.weight.mul_(self.classifier_std / WEIGHT_STD)
+        return classifier
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ WIDE = ("global", "global_erased", "global_partial", "part_1", "part_2")
 CHANNELS = ("channel_1", "channel_2")
 #: What metric losses see.
 METRIC = WIDE[:3]
+#: Standard deviation of the class weights at the start, as the authors have it.
+CLASSIFIER_STD = 0.001
 
 
 class LMBN(ComposedModel):
@@ -131,6 +133,7 @@ class LMBN(ComposedModel):
             margin=margin,
             centers=centers,
             past_pi=past_pi,
+            classifier_std=CLASSIFIER_STD,
         )
         layout = FeatureLayout(feature_dim)
         super().__init__(

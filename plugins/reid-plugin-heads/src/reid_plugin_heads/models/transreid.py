@@ -25,6 +25,9 @@ from reid_plugin_heads.models.splitting import SplitBackbone, require_tokens, sp
 from reid_plugin_heads.models.token_groups import local_groups
 from reid_plugin_heads.necks.build import build_neck
 
+#: Standard deviation of the class weights at the start, as the authors have it.
+CLASSIFIER_STD = 0.001
+
 
 class TransReID(ComposedModel):
     """The class token of the whole image, and those of groups of patches from all over it.
@@ -105,6 +108,7 @@ class TransReID(ComposedModel):
             margin=margin,
             centers=centers,
             past_pi=past_pi,
+            classifier_std=CLASSIFIER_STD,
         )
         split = split_backbone("transreid", backbone, (None, None) if jpm else (None,))
         names = branch_names(parts if jpm else 0)
