@@ -8,6 +8,7 @@ import pytest
 
 from reid_core.config import Config
 from reid_core.engine.run_folder import RunFolder
+from reid_core.errors import UsageError
 from reid_core.plugins.component_ref import ComponentRef
 from reid_core.plugins.local_files import PluginFile
 
@@ -80,3 +81,25 @@ def test_edited_local_code_is_kept_beside_the_first_copy(folder, local_code):
         copies.append(entry["copy"])
     assert copies == ["plugins/my_hook.py", edited, edited, "plugins/my_hook.py"]
     assert len(list((folder.path / "plugins").iterdir())) == 2
+
+
+def test_a_run_that_failed_before_its_first_step_may_be_corrected_in_its_folder(folder):
+    folder.write_start(Config(), [])
+    folder.write_status("failed", step=0)
+    RunFolder(folder.path).require_unused()
+
+
+@pytest.mark.parametrize("loss", ["state", "step", "checkpoint", "row", "status"])
+def test_a_folder_with_anything_to_lose_is_not_used_again(folder, loss):
+    folder.write_start(Config(), [])
+    state = "interrupted" if loss == "state" else "failed"
+    folder.write_status(state, step=1 if loss == "step" else 0)
+    if loss == "checkpoint":
+        (folder.path / "checkpoints").mkdir()
+        (folder.path / "checkpoints" / "step_00000001.pt").write_bytes(b"")
+    if loss == "row":
+        (folder.path / "metrics.jsonl").write_text("{}\n")
+    if loss == "status":
+        (folder.path / "status.json").write_text("{")
+    with pytest.raises(UsageError, match="holds a run already"):
+        RunFolder(folder.path).require_unused()

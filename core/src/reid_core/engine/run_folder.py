@@ -88,11 +88,22 @@ class RunFolder:
         """
         if self.path.is_file():
             raise UsageError(f"output {self.path} is a file; expected a folder or a new name")
-        if self.holds_a_run():
+        if self.holds_a_run() and not self._failed_before_its_first_step():
             raise UsageError(
                 f"output {self.path} holds a run already; go on with it by --resume, or choose "
                 "another folder by --output"
             )
+
+    def _failed_before_its_first_step(self) -> bool:
+        """Say whether there is nothing in it that a new run could lose."""
+        rows = self.path / "metrics.jsonl"
+        if self.checkpoints.paths() or (rows.exists() and rows.stat().st_size):
+            return False
+        try:
+            status = json.loads((self.path / "status.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return False
+        return bool(status.get("state") == "failed" and status.get("step") == 0)
 
     def write_start(self, config: Config, components: Sequence[ComponentRef]) -> None:
         """Write what the run is: resolved config, components, environment.
