@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from reid_core.checkpoint.atomic import write_text_atomically
 from reid_core.hookspecs import hookimpl
+from reid_plugin_hooks.checks import require_plain_name
 
 if TYPE_CHECKING:
     from reid_core import DefaultTrainer
@@ -28,12 +29,15 @@ class CsvLog:
 
     Args:
         file: Name of the file, inside the run folder.
+
+    Raises:
+        ConfigError: ``file`` is no plain name.
     """
 
     observer = True
 
     def __init__(self, *, file: str = "metrics.csv") -> None:
-        self._file = file
+        self._file = require_plain_name("csv", "file", file)
         self._columns: dict[str, None] = dict.fromkeys(_KEYS)
         self._rows: dict[int, dict[str, str]] = {}
         # Where in the file the newest row begins.

@@ -10,6 +10,7 @@ from torch.profiler import ProfilerActivity, profile, schedule
 
 from reid_core.errors import ConfigError
 from reid_core.hookspecs import hookimpl
+from reid_plugin_hooks.checks import require_plain_name
 
 if TYPE_CHECKING:
     from reid_core import DefaultTrainer
@@ -47,7 +48,7 @@ class Profiler:
             )
         self._start = start
         self._steps = steps
-        self._output = output
+        self._output = require_plain_name("profiler", "output", output)
         self._profile: profile | None = None
         self._is_written = False
 
