@@ -99,3 +99,18 @@ def test_the_further_block_of_lmbn_is_of_the_kind_of_the_backbone():
     resnet = build({"name": "lmbn"}, RESNET, (64, 32), None)
     assert type(osnet.head.block) is type(osnet.backbone.branches[0].conv4[0])
     assert type(resnet.head.block).__name__ == "ResidualBottleneck"
+
+
+@pytest.mark.parametrize("case", ["lmbn-osnet", "transreid-even", "mgn-resnet"])
+def test_an_exported_model_can_be_called(case):
+    model, backbone, image_size, width, _ = CASES[case]
+    built = build(
+        model, {**backbone, "sie": None} if backbone is VIT else backbone, image_size, None
+    )
+    built.eval()
+    built.forward = built.embed
+    images = torch.randn(2, 3, *image_size)
+    exported = torch.export.export(built, (images,)).module()
+    with torch.no_grad():
+        assert exported(images).shape == (2, width)
+        torch.testing.assert_close(exported(images), built.embed(images))

@@ -11,6 +11,7 @@ from reid_core.testing.tiny_branching import (
     TinyBranchingTransformer,
     TinyBranchLoss,
 )
+from reid_plugin_heads.models.branch_head import attribute_name
 from reid_plugin_heads.models.lmbn import LMBN
 
 NAMES = (
@@ -52,7 +53,7 @@ def sides_by_hand(model: LMBN, images: Tensor) -> dict[str, tuple[Tensor, Tensor
     ]
     found = {}
     for name, vector in zip(NAMES, vectors, strict=True):
-        neck = model.head.branches[name].neck
+        neck = model.head.branches[attribute_name(name)].neck
         before = vector if name.startswith("channel") else vector @ neck.reduction.weight.T
         norm = neck.bottleneck
         after = (before - norm.running_mean) / (norm.running_var + 1e-5).sqrt() * norm.weight
@@ -100,7 +101,7 @@ def test_losses_see_seven_logits_and_three_global_features_before_the_bnneck(out
     assert tuple(output.features) == NAMES[:3]
     for name, before in output.features.items():
         centred = F.batch_norm(before, None, None, training=True)
-        weight = model.head.branches[name].classifier.weight
+        weight = model.head.branches[attribute_name(name)].classifier.weight
         torch.testing.assert_close(output.logits[name], centred @ weight.T)
 
 

@@ -13,6 +13,7 @@ from reid_core.testing.tiny_branching import (
     TinyBranchingTransformer,
     TinyBranchLoss,
 )
+from reid_plugin_heads.models.branch_head import attribute_name
 from reid_plugin_heads.models.transreid import TransReID
 
 
@@ -86,7 +87,10 @@ def test_losses_see_five_branches_before_the_bnneck(output_of) -> None:
     raw = published(model, tiny_reid_batch().images, shift=5, parts=4)
     for name, value in zip(names, raw, strict=True):
         torch.testing.assert_close(output.features[name], value)
-        neck, classifier = model.head.branches[name].neck, model.head.branches[name].classifier
+        neck, classifier = (
+            model.head.branches[attribute_name(name)].neck,
+            model.head.branches[attribute_name(name)].classifier,
+        )
         centred = nn.functional.batch_norm(value, None, None, training=True)
         torch.testing.assert_close(output.logits[name], centred @ classifier.weight.T)
         assert not neck.bottleneck.bias.requires_grad

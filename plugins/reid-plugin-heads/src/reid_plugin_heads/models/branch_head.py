@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -118,6 +119,14 @@ class BranchHead(nn.Module):
             return BranchOutput(metric, test)
         logits, scores = self.classifier(after, pids)
         return BranchOutput(metric, test, logits, scores)
+
+
+def attribute_name(branch: str) -> str:
+    """Return the name that a branch has as a submodule.
+
+    An exported model is written as Python code, where ``model.global`` is no expression.
+    """
+    return f"{branch}_" if keyword.iskeyword(branch) else branch
 
 
 def head_output(

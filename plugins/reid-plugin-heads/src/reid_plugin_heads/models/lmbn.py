@@ -19,6 +19,7 @@ from reid_plugin_heads.models.branch_head import (
     BranchHead,
     BranchSettings,
     NeckSide,
+    attribute_name,
     concatenated,
     head_output,
     refuse_head,
@@ -188,7 +189,7 @@ class LMBNHead(nn.Module):
         self.maximum = build_pooling("max", layout)
         self.mean = build_pooling("avg", layout)
         self.shared = shared
-        self.branches = nn.ModuleDict(branches)
+        self.branches = nn.ModuleDict({attribute_name(n): b for n, b in branches.items()})
         self.normalize = normalize
 
     def forward(self, features: Sequence[Tensor], pids: Tensor | None = None) -> HeadOutput:
@@ -202,7 +203,7 @@ class LMBNHead(nn.Module):
             ConfigError: The map of the partial branch has less than 2 rows.
         """
         outputs = {
-            name: self.branches[name](vector, pids)
+            name: self.branches[attribute_name(name)](vector, pids)
             for name, vector in self._vectors(*features).items()
         }
         tested = [one.test_feature for one in outputs.values()]

@@ -16,6 +16,7 @@ from reid_plugin_heads.models.branch_head import (
     BranchHead,
     BranchSettings,
     NeckSide,
+    attribute_name,
     concatenated,
     head_output,
     refuse_head,
@@ -182,7 +183,8 @@ class ClassTokensHead(nn.Module):
 
     def __init__(self, branches: Mapping[str, BranchHead]) -> None:
         super().__init__()
-        self.branches = nn.ModuleDict(branches)
+        self._names = tuple(branches)
+        self.branches = nn.ModuleDict({attribute_name(n): b for n, b in branches.items()})
 
     def forward(self, features: Sequence[Tensor], pids: Tensor | None = None) -> HeadOutput:
         """Turn the tokens of all branches into an embedding, features and class scores.
@@ -193,7 +195,9 @@ class ClassTokensHead(nn.Module):
         """
         outputs = {
             name: branch(tokens[:, 0], pids)
-            for (name, branch), tokens in zip(self.branches.items(), features, strict=True)
+            for name, branch, tokens in zip(
+                self._names, self.branches.values(), features, strict=True
+            )
         }
         first, *local = (one.test_feature for one in outputs.values())
         return head_output(
