@@ -28,7 +28,7 @@ def test_each_row_gets_the_attributes_of_its_identity(tmp_path):
         ("pid\n3\n", "at least one attribute"),
         ("pid,hat\n3,1\n", "lacks 1 of the training identities, for example 7"),
         ("pid,hat\n3,1\n7,2\n", "line 3: '2' is neither 0 nor 1"),
-        ("pid,hat\n3,1\n7,\n", "line 3: '' is neither 0 nor 1"),
+        ("pid,hat\n3,1\n7,yes\n", "line 3: 'yes' is neither 0 nor 1"),
         ("pid,hat\n3,1,1\n", "line 2: 3 values, not 2"),
         ("pid,hat\n3,1\n3,1\n", "line 3: identity 3 is there twice"),
     ],
@@ -43,6 +43,11 @@ def test_numbers_may_be_written_as_in_the_names_of_files(tmp_path):
     assert values[:2, 0].tolist() == read(tmp_path, "pid,hat\n3,1\n7,0\n")[0][:2, 0].tolist()
     with pytest.raises(DataError, match="line 3: identity 3 is there twice"):
         read(tmp_path, "pid,hat\n3,1\n0003,1\n7,0\n")
+
+
+def test_what_is_not_known_may_be_said_or_left_out(tmp_path):
+    values, _ = read(tmp_path, "pid,hat,bag\n3,-1,0\n7,1,\n")
+    assert values.tolist() == [[1, UNKNOWN], [UNKNOWN, 0], [1, UNKNOWN], [UNKNOWN, UNKNOWN]]
 
 
 def test_a_missing_file_is_named(tmp_path):

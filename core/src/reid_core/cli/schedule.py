@@ -19,6 +19,7 @@ from reid_core.cli.common import (
     with_no_plugins,
 )
 from reid_core.config import Config, load_config
+from reid_core.errors import DataError
 from reid_core.plugins.index import disabled_plugins
 
 if TYPE_CHECKING:
@@ -76,7 +77,12 @@ def schedule(
         require_ending(plot)
     check_config(config)
     with disabled_plugins(config.plugins.disable):
-        steps = steps_per_epoch or steps_of_data(config)
+        try:
+            steps = steps_per_epoch or steps_of_data(config)
+        except DataError as error:
+            raise DataError(
+                f"{error}; or say how long an epoch is, by --steps-per-epoch N"
+            ) from error
         preview = preview_rates(config, iters_per_epoch=steps)
     lines = _as_json(config, preview, every) if as_json else _as_text(config, preview, every)
     for line in lines:

@@ -13,12 +13,16 @@ from reid_core.errors import DataError
 
 #: What the column of a manifest says where an identity is not in the table.
 UNKNOWN = -1
+#: How a value may be written.
+_VALUES = {"0": 0, "1": 1, "-1": UNKNOWN, "": UNKNOWN}
 
 
 def read_attributes(
     path: Path, pids: IdArray, *, dataset: str, required: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Read a CSV file with a column ``pid`` and a column of 0 and 1 for each attribute.
+
+    A value that is not known is -1 or left out.
 
     Where the identities of the data set are numbers, 0002 is 2, as in the names of image files.
 
@@ -72,10 +76,12 @@ def _table(lines: list[list[str]], what: str, *, are_numbers: bool) -> dict[str,
         pid = values.pop(place)
         if are_numbers and pid.isdecimal():
             pid = str(int(pid))
-        wrong = [value for value in values if value not in ("0", "1")]
+        wrong = [value for value in values if value not in _VALUES]
         if wrong:
-            raise DataError(f"{what}, line {number}: {wrong[0]!r} is neither 0 nor 1")
+            raise DataError(
+                f"{what}, line {number}: {wrong[0]!r} is neither 0 nor 1, nor -1 for not known"
+            )
         if pid in table:
             raise DataError(f"{what}, line {number}: identity {pid} is there twice")
-        table[pid] = [int(value) for value in values]
+        table[pid] = [_VALUES[value] for value in values]
     return table
