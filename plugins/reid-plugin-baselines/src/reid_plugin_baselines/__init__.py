@@ -1,0 +1,1 @@
+"""Recipes of published baselines, named ``baselines/<data set>/<method>``."""
