@@ -82,7 +82,7 @@ def test_one_kind_is_listed_by_its_plural_or_singular_name() -> None:
     for kind, word in [("samplers", "sampler"), ("losses", "loss"), ("hooks", "hook")]:
         assert {row[0] for row in rows("--kind", kind)} <= {kind}
         assert rows("--kind", kind) == rows("--kind", word)
-    assert {row[1] for row in rows("--kind", "sampler")} == {"identity", "random"}
+    assert {row[1] for row in rows("--kind", "sampler")} >= {"identity", "random"}
 
 
 @pytest.mark.parametrize("spelling", ["reid-core", "Reid_Core", "reid.core"])
@@ -120,7 +120,7 @@ def test_json_holds_every_field_and_a_schema_number() -> None:
     result = run("--json", "--kind", "samplers", "--dist", "reid-core")
     parsed = json.loads(result.stdout)
     assert parsed["schema"] == 1
-    first = parsed["components"][0]
+    (first,) = [one for one in parsed["components"] if one["name"] == "identity"]
     assert first.pop("version")
     assert isinstance(first.pop("editable"), bool)
     assert first == {

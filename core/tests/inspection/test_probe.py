@@ -150,10 +150,10 @@ CASES: dict[str, tuple[str, str, tuple[str, str, str]]] = {
         f"{LOSS}    def __init__(self, margin, /):\n        super().__init__()\n",
         ("fault", "signature", "parameter 'margin' is positional-only"),
     ),
-    "wants_a_weight": (
+    "wants_branches": (
         "losses",
-        f"{LOSS}    def __init__(self, *, weight=1.0):\n        super().__init__()\n",
-        ("warning", "signature", "parameter 'weight' can never be set"),
+        f"{LOSS}    def __init__(self, *, branches=None):\n        super().__init__()\n",
+        ("warning", "signature", "parameter 'branches' can never be set"),
     ),
     "wants_a_name": (
         "backbones",

@@ -102,7 +102,16 @@ FILLED = {
     "milestones": "[2]",
     "optimizer": "lamb",
     "gamma": "0.9",
+    "modules": "[backbone]",
+    "start_epoch": "1",
+    "loss": "TripletMarginLoss",
+    "weights": "{train: 2}",
+    "num_attributes": "3",
 }
+
+
+#: Lines for parameters of which one of several has to be given.
+ALTERNATIVES = {("hooks", "freeze"): ["    steps: 5"]}
 
 
 @pytest.mark.parametrize("ref", FIRST_PARTY, ids=lambda ref: f"{ref.kind}-{ref.name}")
@@ -114,6 +123,7 @@ def test_the_snippet_of_every_component_of_ours_loads_and_fits(
     for line in snippet.splitlines():
         key = line.strip().removeprefix("- ").partition(":")[0]
         lines.append(line.partition("<")[0] + FILLED[key] if "# required" in line else line)
+    lines += ALTERNATIVES.get((ref.kind, ref.name), [])
     path = tmp_path / "snippet.yaml"
     path.write_text("\n".join(lines))
     assert ref in check_config(load_config(path)) or (ref.kind == "recipes" and recipes_of(ref))

@@ -23,7 +23,7 @@ class ScheduleConformance(Conformance):
     kind = "schedules"
     total_epochs: ClassVar[float] = 12.0
     warmup_epochs: ClassVar[float] = 2.0
-    tick_epochs: ClassVar[float] = 1 / 7
+    tick_epochs: ClassVar[float] = 0.125
     base_lr: ClassVar[float] = 0.1
 
     def context(self) -> dict[str, object]:
