@@ -63,9 +63,21 @@ def test_problems_of_file_parent_and_command_line_each_name_their_own_place(
          "a name and parameters, got null"),
         ("data: {batch: random}", "f.yaml:1:8  data.batch: expected a mapping of keys, "
          "got 'random'"),
-        ("hooks: ema", "f.yaml:1:1  hooks: input should be a valid list, got a mapping"),
-        ("plugins: {require: x}", "f.yaml:1:11  plugins.require: input should be a valid list, "
-         "got 'x'"),
+        (
+            "hooks: ema",
+            "f.yaml:1:1  hooks: expected a list, got 'ema'; put it in brackets, as in "
+            "[one, {name: two}]",
+        ),
+        (
+            "hooks: {name: ema, decay: 1}",
+            "f.yaml:1:1  hooks: expected a list, got a mapping; put it in brackets, as in "
+            "[one, {name: two}]",
+        ),
+        (
+            "plugins: {require: x}",
+            "f.yaml:1:11  plugins.require: expected a list, got 'x'; put it in brackets, as in "
+            "[one, {name: two}]",
+        ),
         ("model: {head: 3}", "f.yaml:1:9  model.head: expected a name, or a mapping with a name "
          "and parameters, got 3"),
         ("model: {losses: [null]}", "f.yaml:1:18  model.losses.0: expected a name, or a mapping "

@@ -43,6 +43,13 @@ def _message(details: ErrorDetails, path: Path, root: Node) -> str:
         return f"expected a mapping of keys{got}"
     if kind == "string_type" and path[-1] in _NAMES and _value_at(path, root) is None:
         return f"expected the name of a component{got}"
+    if kind == "list_type":
+        # A bare name is a mapping by now, which is not what was written.
+        value = _value_at(path, root)
+        if isinstance(value, dict) and set(value) == {"name"}:
+            value = value["name"]
+        example = "put it in brackets, as in [one, {name: two}]"
+        return f"expected a list, got {_spelled(value)}; {example}"
     text = details["msg"].removeprefix("Value error, ")
     text = f"{text[:1].lower()}{text[1:]}"
     if kind == "string_type" and not isinstance(_value_at(path, root), dict | list | None):
