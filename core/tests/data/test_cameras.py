@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +57,20 @@ def test_views_are_counted_where_every_set_has_them():
     assert number_of_views([first, rows("c", [1])]) is None
 
 
-@pytest.mark.parametrize("views", [[-1], [0.5], [[1, 2]]])
-def test_views_that_are_no_codes_are_refused(views):
-    with pytest.raises(DataError, match="column viewids is"):
-        number_of_views([rows("a", [1], viewids=views)])
+@pytest.mark.parametrize("views", [[-1], [0.5], [[1, 2]], ["left"]])
+def test_views_that_are_no_codes_count_as_not_known_and_are_warned_of(views, caplog):
+    assert number_of_views([rows("a", [1], viewids=views)]) is None
+    assert "column viewids is not (N,) integers from 0" in caplog.text
+
+
+def test_a_set_that_does_not_know_its_cameras_has_none():
+    blind = replace(rows("c", [0, 0]), has_cameras=False)
+    cameras = CameraMap.of([TRAIN[0], blind])
+    assert cameras.num_cameras is None
+    assert cameras.training_codes([TRAIN[0], blind]).tolist() == [1, 0, 1, -1, -1]
+    assert CameraMap.of(TRAIN).num_cameras == 4
+    for asked in (blind, replace(TRAIN[0], has_cameras=False)):
+        with pytest.raises(DataError, match=r"its cameras are not known.*sie: null"):
+            cameras.codes(asked)
+    copied = CameraMap.from_plain(cameras.to_plain())
+    assert copied.num_cameras is None

@@ -6,6 +6,7 @@ import torch
 
 from reid_core.data import image_dataset
 from reid_core.data.image_dataset import Collate, ImageDataset
+from reid_core.data.image_rows import ImageRows
 from reid_core.data.keys import SampleKey
 from reid_core.data.loader import Normalize
 from reid_core.data.transforms import ImageTransform
@@ -34,10 +35,10 @@ def test_a_batch_is_its_samples(suffix, limit, make_images, monkeypatch):
 
 def test_no_more_is_held_decoded_than_the_limit(make_images, monkeypatch):
     held, most = [], []
-    read, resize = image_dataset.read_image, image_dataset.Resize.__call__
+    read, resize = ImageRows.read, image_dataset.Resize.__call__
 
-    def counted_read(path):
-        held.append(read(path))
+    def counted_read(self, row):
+        held.append(read(self, row))
         most.append(len(held))
         return held[-1]
 
@@ -45,7 +46,7 @@ def test_no_more_is_held_decoded_than_the_limit(make_images, monkeypatch):
         held.pop()
         return resize(self, image)
 
-    monkeypatch.setattr(image_dataset, "read_image", counted_read)
+    monkeypatch.setattr(ImageRows, "read", counted_read)
     monkeypatch.setattr(image_dataset.Resize, "__call__", counted_resize)
     monkeypatch.setattr(image_dataset, "_BYTES_AT_ONCE", 2 * 3 * 20 * 12)
     dataset(make_images([0, 1, 0, 1])).__getitems__(KEYS)

@@ -9,6 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
+from reid_core.data.broken_images import BrokenImage
 from reid_core.data.image_dataset import Collate, ImageDataset, Sample
 from reid_core.data.image_reader import BrokenImageError, read_image
 from reid_core.data.keys import SampleKey
@@ -38,7 +39,7 @@ def test_an_image_of_the_right_size_is_kept_bit_by_bit(make_images):
     manifest = make_images([0, 0])
     sample = ImageDataset(manifest, image_size=SIZE)[SampleKey(1, 5)]
     assert torch.equal(sample.image, read_image(manifest.root / manifest.paths[1]))
-    assert sample[1:] == (1, 1, True)
+    assert sample[1:] == (1, 1, True, None)
 
 
 @pytest.mark.parametrize("interpolation", ["bilinear", "bicubic"])
@@ -137,8 +138,15 @@ def test_a_broken_image_is_replaced_from_its_own_identity(broken, asked, given, 
     whole = read_image(manifest.root / manifest.paths[given])
     break_files(manifest, *broken)
     sample = skipping(manifest)[SampleKey(asked, 0)]
-    assert sample[1:] == (given, asked, True)
+    assert sample[1:4] == (given, asked, True)
     assert torch.equal(sample.image, whole)
+    assert sample.broken == BrokenImage(
+        path=f"{manifest.root}/{asked:03d}.png",
+        row=asked,
+        dataset="images",
+        reason="is broken: image file is truncated",
+        replaced_by=f"{manifest.root}/{given:03d}.png",
+    )
 
 
 def test_a_replacement_is_resized_and_augmented_like_any_other(make_images):
@@ -163,8 +171,9 @@ def test_in_a_test_set_a_broken_image_is_marked_and_black(make_images):
     break_files(manifest, 0)
     dataset = ImageDataset(manifest, image_size=SIZE, broken_images="skip")
     sample = dataset[SampleKey(0, 0)]
-    assert sample[1:] == (0, 0, False)
+    assert sample[1:4] == (0, 0, False)
     assert torch.equal(sample.image, torch.zeros(3, *SIZE, dtype=torch.uint8))
+    assert (sample.broken.path, sample.broken.replaced_by) == (f"{manifest.root}/000.png", None)
     assert dataset[SampleKey(1, 0)].is_valid
 
 

@@ -271,10 +271,11 @@ def test_skipped_images_keep_the_batches_whole_and_are_listed_once(workers, make
             assert torch.equal(torch.from_numpy(manifest.pids)[requested], batch.pids)
             assert not {5, 10} & set(batch.index.tolist())
             assert batch.columns["is_valid"].all()
-    assert sorted(loader.replaced) == sorted(broken)
+    assert sorted(image.path for image in loader.broken) == sorted(broken)
     warned = [record.getMessage() for record in caplog.records if "replaced" in record.message]
     assert sorted(warned) == [
-        f"broken image replaced by another of its identity: {path}" for path in sorted(broken)
+        f"broken image replaced by another of its identity: {path} (is empty (0 bytes))"
+        for path in sorted(broken)
     ]
 
 

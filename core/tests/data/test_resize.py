@@ -6,11 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torchvision.transforms.v2 import functional as image_ops
 from torchvision.transforms.v2.functional import InterpolationMode
 
 from reid_core.config import Config
 from reid_core.data.image_dataset import ImageDataset
+from reid_core.data.image_reader import read_image
 from reid_core.data.keys import SampleKey
 from reid_core.data.labels import LabelMap
 from reid_core.data.loader import Normalize
@@ -131,15 +133,33 @@ class Pixels(torch.nn.Module):
         return images.flatten(1)
 
 
+def make_odd(manifest):
+    """Turned, grey with alpha, inks and a palette: what is read by a rule, or not alike."""
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    files = [manifest.root / path for path in manifest.paths.tolist()]
+    images = [Image.open(file).copy() for file in files]
+    images[0].save(files[0], "JPEG", exif=turned)
+    images[1].convert("LA").save(files[1])
+    images[2].convert("CMYK").save(files[2], "JPEG")
+    images[3].convert("P").save(files[3], transparency=0)
+
+
 @pytest.mark.parametrize("resize", ["stretch", "letterbox"])
-def test_training_and_evaluation_read_images_alike(resize, make_images):
+@pytest.mark.parametrize("is_odd", [False, True])
+def test_training_evaluation_and_embedding_read_images_alike(resize, is_odd, make_images):
     manifest, config = make_images([0, 1, 0, 1]), config_of(resize)
+    if is_odd:
+        make_odd(manifest)
     loader = build_train_loader(config, [manifest], LabelMap.of([manifest]), device=CPU)
     rows = replace(manifest, splits=np.array(["query", "query", "gallery", "gallery"]))
     model = Pixels()
     Evaluator(TestSet("images", rows, 2), config, CPU).evaluate(model, lambda: None)
     dataset = ImageDataset(manifest, image_size=(16, 12), resize=resize, mean=(0.2, 0.4, 0.6))
     expected = torch.stack([dataset[SampleKey(row, 0)].image for row in range(4)])
+    by_hand = Resize(image_size=(16, 12), mode=resize, mean=(0.2, 0.4, 0.6))
+    embedded = [by_hand(read_image(manifest.root / path)) for path in manifest.paths.tolist()]
+    assert torch.equal(torch.stack(embedded), expected)
     expected = Normalize(config.data.mean, config.data.std)(expected)
     assert torch.equal(model.images, expected)
     for batch in loader.epoch(0):

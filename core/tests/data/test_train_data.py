@@ -14,7 +14,7 @@ from reid_core.data.image_reader import read_image
 from reid_core.data.labels import LabelMap
 from reid_core.data.manifest import Manifest
 from reid_core.data.sources import TestSet
-from reid_core.data.train_data import build_sampler, build_train_loader, join, require_picklable
+from reid_core.data.train_data import build_sampler, build_train_loader, require_picklable
 from reid_core.data.transforms import ImageTransform
 from reid_core.engine.evaluator import Evaluator
 from reid_core.errors import ConfigError, DataError, PluginError
@@ -103,19 +103,6 @@ def write(folder, name):
         camids=np.array([0, 1, 2, 0]),
         splits=np.array(["train"] * 4),
     )
-
-
-def test_joined_paths_do_not_depend_on_the_working_folder(tmp_path, monkeypatch):
-    sets = [write(tmp_path / name, name) for name in ("a", "b")]
-    monkeypatch.chdir(tmp_path)
-    relative = [replace(m, root=m.root.relative_to(tmp_path)) for m in sets]
-    assert join(relative).paths.tolist() == join(sets).paths.tolist()
-    assert join(sets).paths[4] == str(tmp_path / "b" / "000.png")
-
-
-def test_one_set_is_joined_to_itself(make_images):
-    manifest = make_images([0, 1])
-    assert join([manifest]) is manifest
 
 
 def test_transforms_are_built_with_the_image_size_where_they_ask_for_it(make_images, registered):
@@ -210,7 +197,7 @@ def test_broken_images_are_handled_as_the_config_says(make_images):
         list(build([manifest]).epoch(0))
     loader = build([manifest], broken_images="skip")
     assert [len(batch) for batch in loader.epoch(0)] == [4]
-    assert list(loader.replaced) == [str(manifest.root / "001.png")]
+    assert [image.path for image in loader.broken] == [str(manifest.root / "001.png")]
 
 
 def sampler_of(images, **batch):

@@ -1,5 +1,9 @@
 import math
 
+import pytest
+from PIL import Image
+from pydantic import TypeAdapter, ValidationError
+
 from reid_core.report.galleries import MAX_RESULTS, MAX_ROWS, gallery_rows
 from reid_core.report.records import Evaluation, Query, RankedResult, Ranking, Results
 
@@ -51,3 +55,29 @@ def test_distances_that_are_unknown_or_not_finite_are_called_so():
     for distance in (None, math.nan, math.inf):
         [row] = gallery_rows((ranking(1, distance=distance),), None)
         assert row.results[0].distance == "not finite"
+
+
+URI = "data:image/jpeg;base64,abc+/9=="
+
+
+def test_boxes_and_pictures_of_the_record_are_shown(tmp_path):
+    Image.new("RGB", (30, 60)).save(tmp_path / "x.png")
+    path = str(tmp_path / "x.png")
+    query = Query(path, "7", "2", box=(0, 0, 10, 10))
+    results = (
+        RankedResult(path, "1", "1", 0.5, match=True),
+        RankedResult("/packed/data.mdb/a/9.jpg", "1", "1", 0.5, match=True, thumbnail=URI),
+    )
+    [row] = gallery_rows((Ranking("d", "best", query, results, ap=0.5),), None)
+    whole, stored = (one.picture for one in row.results)
+    assert None not in (row.query.uri, whole.uri)
+    assert row.query.uri != whole.uri
+    assert (stored.name, stored.uri) == ("9.jpg", URI)
+
+
+@pytest.mark.parametrize("uri", ["https://example.org/x.jpg", f'{URI}" onload="x', "x"])
+def test_a_picture_that_a_browser_would_load_from_elsewhere_is_refused(uri):
+    record = {"path": "a", "pid": "1", "camid": "1", "thumbnail": uri}
+    with pytest.raises(ValidationError):
+        TypeAdapter(Query).validate_python(record)
+    assert TypeAdapter(Query).validate_python({**record, "thumbnail": URI}).thumbnail == URI

@@ -5,13 +5,14 @@ from __future__ import annotations
 import atexit
 import traceback
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch.utils.data import DataLoader, Dataset, get_worker_info
 
 from reid_core.contracts import Batch
+from reid_core.data.broken_images import BrokenImage
 from reid_core.data.image_dataset import Collate, ImageDataset, Sample
 from reid_core.data.keys import SampleKey
 from reid_core.data.worker_errors import Failure, at_row
@@ -28,9 +29,14 @@ class Fetched:
 
     The loader of torch would make the worker's traceback the message of an error, and lose an
     error that cannot be pickled; so it travels as a value.
+
+    Args:
+        content: The one or the other.
+        broken: The images of the batch that could not be read.
     """
 
     content: Batch | Failure
+    broken: tuple[BrokenImage, ...] = ()
 
     def batch(self) -> Batch:
         """Return the batch.
@@ -55,7 +61,7 @@ class Fetched:
             index=batch.index.pin_memory(),
             columns={name: column.pin_memory() for name, column in batch.columns.items()},
         )
-        return Fetched(pinned)
+        return replace(self, content=pinned)
 
 
 class BatchReader(Dataset[Fetched]):
@@ -76,7 +82,8 @@ class BatchReader(Dataset[Fetched]):
     def __getitems__(self, keys: Sequence[SampleKey]) -> Fetched:
         """Return the batch of the given samples or, in a worker, the error that one of them met."""
         try:
-            return Fetched(self._collate(self._samples(keys)))
+            samples = self._samples(keys)
+            return Fetched(self._collate(samples), _broken(samples))
         except Exception as error:
             if get_worker_info() is None:
                 raise
@@ -91,15 +98,32 @@ class BatchReader(Dataset[Fetched]):
         return [at_row(key.row, self._dataset.__getitem__, key) for key in keys]
 
 
-def fetch(loader: DataLoader[Fetched]) -> Iterator[Batch]:
+def _broken(samples: Sequence[Sample]) -> tuple[BrokenImage, ...]:
+    return tuple(
+        sample.broken
+        for sample in samples
+        if isinstance(sample, Sample) and sample.broken is not None
+    )
+
+
+def fetch(
+    loader: DataLoader[Fetched], note: Callable[[Iterable[BrokenImage]], object] | None = None
+) -> Iterator[Batch]:
     """Yield the batches of a loader.
+
+    Args:
+        loader: Made by :func:`make_loader`.
+        note: Told the broken images of a batch, before the batch is given.
 
     Raises:
         TrainingError: A worker died.
         Exception: What went wrong in a worker, with the worker's traceback as its cause.
     """
     try:
-        yield from map(Fetched.batch, _batches_of(loader))
+        for fetched in _batches_of(loader):
+            if note is not None and fetched.broken:
+                note(fetched.broken)
+            yield fetched.batch()
     except Exception as error:
         # Through the traceback the workers would be garbage in one cycle with their queues, whose
         # collector closes the queues first and then waits 5 s for each worker to read from them.

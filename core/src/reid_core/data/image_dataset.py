@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -13,8 +12,10 @@ from torch import Tensor
 from torch.utils.data import Dataset, get_worker_info
 
 from reid_core.contracts import Batch
+from reid_core.data.broken_images import BrokenImage
 from reid_core.data.colour import IMAGENET_MEAN
-from reid_core.data.image_reader import BrokenImageError, read_image
+from reid_core.data.image_reader import BrokenImageError
+from reid_core.data.image_rows import ImageRows
 from reid_core.data.keys import SampleKey
 from reid_core.data.manifest import Manifest
 from reid_core.data.resize import Interpolation, Resize, ResizeMode
@@ -35,19 +36,21 @@ class Sample(NamedTuple):
         row: Row the image came from; ``requested`` where nothing was broken.
         requested: Row the sampler asked for.
         is_valid: False for a broken image of a test set, whose pixels are all 0.
+        broken: The image of the requested row, where it could not be read.
     """
 
     image: Tensor
     row: int
     requested: int
     is_valid: bool
+    broken: BrokenImage | None = None
 
 
 class ImageDataset(Dataset[Sample]):
-    """Images of a manifest, by row.
+    """Images by row, as a network takes them.
 
     Args:
-        manifest: The rows.
+        rows: The images, or a manifest of them.
         image_size: Height and width (H, W) in pixels that images are resized to.
         interpolation: Filter of the resize; antialiased.
         resize: Whether the aspect ratio changes or is kept; see :class:`Resize`.
@@ -60,7 +63,7 @@ class ImageDataset(Dataset[Sample]):
 
     def __init__(
         self,
-        manifest: Manifest,
+        rows: ImageRows | Manifest,
         *,
         image_size: tuple[int, int],
         interpolation: Interpolation = "bilinear",
@@ -70,22 +73,23 @@ class ImageDataset(Dataset[Sample]):
         broken_images: Literal["fail", "skip"] = "fail",
         labels: NDArray[np.int64] | None = None,
     ) -> None:
-        self._root = str(manifest.root)
-        self._paths = manifest.paths
+        #: The images as they are.
+        self.rows = rows if isinstance(rows, ImageRows) else ImageRows([rows])
         self._size = tuple(image_size)
         self._resize = Resize(
             image_size=image_size, interpolation=interpolation, mode=resize, mean=mean
         )
         self._transforms = tuple(transforms)
         self._skips = broken_images == "skip"
-        self._labels = labels
+        # A tensor: worker processes share it.
+        self._labels = None if labels is None else as_tensor(labels)
 
     def __len__(self) -> int:
-        return len(self._paths)
+        return len(self.rows)
 
     def path(self, row: int) -> str:
-        """Return the full path of a row's file."""
-        return os.path.join(self._root, str(self._paths[row]))  # noqa: PTH118 — pathlib costs more
+        """Say where a row's image is: a file's full path, where it is one."""
+        return self.rows.locate(row)
 
     def __getitem__(self, key: SampleKey) -> Sample:
         return self.__getitems__([key])[0]
@@ -111,7 +115,7 @@ class ImageDataset(Dataset[Sample]):
 
     def _open(self, row: int) -> Sample:
         try:
-            return Sample(read_image(self.path(row)), row, row, True)
+            return Sample(self.rows.read(row), row, row, True)
         except BrokenImageError as error:
             if not self._skips:
                 raise _with_advice(error, row) from error
@@ -146,18 +150,28 @@ class ImageDataset(Dataset[Sample]):
 
     def _substitute(self, row: int, error: BrokenImageError) -> Sample:
         if self._labels is None:
-            return Sample(torch.zeros((3, *self._size), dtype=torch.uint8), row, row, False)
-        candidates = np.flatnonzero(self._labels == self._labels[row])
+            black = torch.zeros((3, *self._size), dtype=torch.uint8)
+            return Sample(black, row, row, False, self._broken(row, error))
+        candidates = torch.nonzero(self._labels == self._labels[row]).flatten()
         # The rows after the broken one, then those before it: the same choice in every worker.
-        for other in np.concatenate([candidates[candidates > row], candidates[candidates < row]]):
+        order = torch.cat([candidates[candidates > row], candidates[candidates < row]])
+        for other in order.tolist():
             try:
-                return Sample(read_image(self.path(int(other))), int(other), row, True)
+                image = self.rows.read(other)
             except BrokenImageError:
                 continue
+            return Sample(image, other, row, True, self._broken(row, error, self.path(other)))
         raise DataError(
-            f"{error} ({_where(row)}); and no other image of its identity can be read, so it "
-            "cannot be skipped: remove the identity from the data set"
+            f"{error}{_where(row, str(error))}; and no other image of its identity can be read, so "
+            "it cannot be skipped: remove the identity from the data set"
         ) from error
+
+    def _broken(
+        self, row: int, error: BrokenImageError, replaced_by: str | None = None
+    ) -> BrokenImage:
+        path = self.path(row)
+        reason = str(error).removeprefix(f"image {path}").lstrip(", ")
+        return BrokenImage(path, row, self.rows.dataset(row), reason, replaced_by)
 
 
 class Collate:
@@ -175,24 +189,35 @@ class Collate:
         camids: NDArray[np.int64],
         columns: Mapping[str, NDArray[np.generic]] | None = None,
     ) -> None:
-        self._pids = pids
-        self._camids = camids
-        self._columns = dict(columns or {})
+        # Tensors: worker processes share them.
+        self._pids = as_tensor(pids)
+        self._camids = as_tensor(camids)
+        self._columns = {name: as_tensor(values) for name, values in (columns or {}).items()}
 
     def __call__(self, samples: Sequence[Sample]) -> Batch:
         """Return the batch (B, 3, H, W) of samples of one size."""
-        rows = np.array([sample.row for sample in samples], dtype=np.int64)
+        rows = torch.tensor([sample.row for sample in samples], dtype=torch.int64)
         return Batch(
             images=_stack([sample.image for sample in samples]),
-            pids=torch.from_numpy(self._pids[rows]),
-            camids=torch.from_numpy(self._camids[rows]),
-            index=torch.from_numpy(rows),
+            pids=self._pids[rows],
+            camids=self._camids[rows],
+            index=rows,
             columns={
-                **{name: torch.from_numpy(values[rows]) for name, values in self._columns.items()},
+                **{name: values[rows] for name, values in self._columns.items()},
                 "requested": torch.tensor([sample.requested for sample in samples]),
                 "is_valid": torch.tensor([sample.is_valid for sample in samples]),
             },
         )
+
+
+def as_tensor(values: NDArray[np.generic]) -> Tensor:
+    """Return a column as a tensor, which processes share however they are started.
+
+    Args:
+        values: (N, …) of any type that tensors have.
+    """
+    # Pages of a file that is only read cannot become a tensor without a warning.
+    return torch.from_numpy(np.require(values, requirements=["C", "W"]))
 
 
 def _stack(images: Sequence[Tensor]) -> Tensor:
@@ -204,12 +229,19 @@ def _stack(images: Sequence[Tensor]) -> Tensor:
 
 
 def _with_advice(error: BrokenImageError, row: int) -> BrokenImageError:
+    # A box is wrong in the table, not in the file.
+    mend = (
+        "mend the box or take its row out" if " box " in str(error) else "repair or remove the file"
+    )
     return BrokenImageError(
-        f"{error} ({_where(row)}); repair or remove the file, or set data.broken_images=skip to go "
-        "on without it; 'reid-train --check' lists every broken file"
+        f"{error}{_where(row, str(error))}; {mend}, or set data.broken_images=skip to go on "
+        "without it; 'reid-train --check' lists every broken file"
     )
 
 
-def _where(row: int) -> str:
+def _where(row: int, told: str) -> str:
+    """Return what is not told yet of the row, counted from 0 in what is read, and the worker."""
     worker = get_worker_info()
-    return f"row {row}, worker {worker.id}" if worker else f"row {row}"
+    parts = [] if f"row {row}" in told else [f"row {row}"]
+    parts += [f"worker {worker.id}"] if worker else []
+    return f" ({', '.join(parts)})" if parts else ""

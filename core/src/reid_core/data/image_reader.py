@@ -1,15 +1,17 @@
-"""One rule for reading an image file, used alike in training, evaluation and checks.
+"""One rule for reading an image, used alike in training, evaluation and checks.
 
 The result is always RGB, uint8, (3, H, W), upright. EXIF orientation is applied. Grey and 1-bit
 images are repeated over the channels (1-bit "on" is 255), palettes are looked up, CMYK is
 converted, an alpha channel is dropped (a transparent red stays red), 16 bits keep their upper 8,
-and an animation gives its first frame. Floating-point images are refused: they have no white.
+and an animation gives its first frame. Floating-point images and wider integers are refused: they
+have no white.
 """
 
 from __future__ import annotations
 
 import io
 import re
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +20,12 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 
+from reid_core.data.stores import FolderStore, ImageStore
 from reid_core.errors import DataError
 
 try:
-    from torchvision.io import ImageReadMode, decode_image
+    from torchvision.io import ImageReadMode
+    from torchvision.io import decode_image as _decode_fast
 except ImportError:  # deprecated since torchvision 0.29, where removal is announced
     _HAS_FAST_JPEG = False
 else:
@@ -32,6 +36,9 @@ else:
 #: 12 GB would be allocated before the decoder notices.
 MAX_PIXELS = 2**27
 
+#: Bytes by which Pillow tells formats apart.
+_PREFIX = 16
+_MAX_16_BITS = 2**16 - 1
 _JPEG_START = b"\xff\xd8\xff"
 #: Markers of a JPEG frame header (SOF0..SOF15 but DHT, JPG and DAC), which holds the size.
 _FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -55,19 +62,50 @@ def read_image(path: Path | str) -> Tensor:
     Raises:
         BrokenImageError: The file is missing, empty, cut short, too large, or no image.
     """
+    return read_stored(FolderStore(""), str(path))
+
+
+def read_stored(store: ImageStore, path: str) -> Tensor:
+    """Read one image of a store.
+
+    Args:
+        store: Where the bytes are.
+        path: The image's name there.
+
+    Returns:
+        (3, H, W) uint8, RGB.
+
+    Raises:
+        BrokenImageError: As :func:`read_image`; it says where the image is.
+    """
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 — pathlib costs more
-            data = file.readall()
+        data = store.read(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise BrokenImageError(f"image {path} cannot be opened: {reason}") from error
+        raise BrokenImageError(f"image {store.locate(path)} cannot be opened: {reason}") from error
+    return decode_image(data, store.locate(path))
+
+
+def decode_image(data: bytes, name: str) -> Tensor:
+    """Decode the bytes of an image file.
+
+    Args:
+        data: The file's content, whatever its format.
+        name: What to call it in an error.
+
+    Returns:
+        (3, H, W) uint8, RGB, the channels last in memory.
+
+    Raises:
+        BrokenImageError: The content is empty, cut short, too large, or no image.
+    """
     if not data:
-        raise BrokenImageError(f"image {path} is empty (0 bytes)")
+        raise BrokenImageError(f"image {name} is empty (0 bytes)")
     try:
         return _decode(data)
     except Exception as error:
         # Any: on damaged bytes decoders also raise struct.error, zlib.error, EOFError, KeyError, …
-        raise BrokenImageError(f"image {path} is broken: {_reason(error)}") from error
+        raise BrokenImageError(f"image {name} is broken: {_reason(error)}") from error
 
 
 def _decode(data: bytes) -> Tensor:
@@ -76,13 +114,39 @@ def _decode(data: bytes) -> Tensor:
     if _HAS_FAST_JPEG and data.startswith(_JPEG_START):
         _require_size(*_jpeg_size(data))
         buffer = torch.frombuffer(bytearray(data), dtype=torch.uint8)
-        image: Tensor = decode_image(buffer, mode=ImageReadMode.RGB, apply_exif_orientation=True)
+        image: Tensor = _decode_fast(buffer, mode=ImageReadMode.RGB, apply_exif_orientation=True)
         return image
-    with Image.open(io.BytesIO(data)) as opened:
+    with open_image(data) as opened:
         _require_size(*opened.size)
         opened.load()
         ImageOps.exif_transpose(opened, in_place=True)
         return torch.from_numpy(_to_rgb(opened))
+
+
+def open_image(data: bytes) -> Image.Image:
+    """Open an image with Pillow, whatever its size; its pixels are not decoded.
+
+    ``Image.open`` warns of images from 89 million pixels on, and refuses them from 179 million on,
+    in words of its own. Which sizes are read is said here.
+
+    Args:
+        data: The file's content.
+
+    Raises:
+        UnidentifiedImageError: It is no image of a known format.
+    """
+    for load_formats in (Image.preinit, Image.init):
+        load_formats()
+        for name in tuple(Image.ID):
+            factory, accepts = Image.OPEN[name]
+            accepted = accepts is None or accepts(data[:_PREFIX])
+            if not accepted or isinstance(accepted, str):  # text says which library is missing
+                continue
+            try:
+                return factory(io.BytesIO(data), "")
+            except (SyntaxError, IndexError, TypeError, struct.error):
+                continue  # what Pillow takes for: it is of another format
+    raise UnidentifiedImageError
 
 
 def _require_size(width: int, height: int) -> None:
@@ -110,7 +174,13 @@ def _to_rgb(image: Image.Image) -> NDArray[np.uint8]:
         raise ValueError("it holds floating-point numbers; convert it to 8 or 16 bits")
     if image.mode.startswith("I;16") or image.mode == "I":
         wide = np.asarray(image, dtype=np.int64)
-        return _grey(np.clip(wide >> 8, 0, 255).astype(np.uint8))
+        low, high = int(wide.min()), int(wide.max())
+        if low < 0 or high > _MAX_16_BITS:
+            raise ValueError(
+                f"its pixels are integers of {low} to {high}; convert it to 8 or 16 bits, 0 to "
+                f"{_MAX_16_BITS}"
+            )
+        return _grey((wide >> 8).astype(np.uint8))
     if image.mode == "L":
         return _grey(np.asarray(image))
     if image.mode in ("P", "PA"):

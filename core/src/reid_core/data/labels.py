@@ -29,7 +29,7 @@ class LabelMap:
     @classmethod
     def of(cls, manifests: Sequence[Manifest]) -> LabelMap:
         """Build the map of the given training sets."""
-        return cls(tuple((m.name, _distinct(m.pids)) for m in manifests))
+        return cls(tuple((m.name, m.identities) for m in manifests))
 
     @property
     def num_classes(self) -> int:
@@ -45,22 +45,19 @@ class LabelMap:
         columns = []
         offset = 0
         for manifest, (name, pids) in zip(manifests, self.identities, strict=True):
-            positions = np.searchsorted(pids, manifest.pids)
-            known = np.isin(manifest.pids, pids)
-            if not known.all():
-                stranger = manifest.pids[~known][0]
+            places = {pid: place for place, pid in enumerate(pids.tolist(), offset)}
+            found = manifest.identities.tolist()
+            unknown = [pid for pid in found if pid not in places]
+            if unknown:
                 raise DataError(
-                    f"data set {name}: identity {stranger} is not among the {len(pids)} training "
+                    f"data set {name}: identity {unknown[0]} is not among the {len(pids)} training "
                     "identities of the label map"
                 )
-            columns.append(positions.astype(np.int64) + offset)
+            codes = np.array([places[pid] for pid in found], dtype=np.int64)
+            columns.append(codes[manifest.pid_codes])
             offset += len(pids)
         return np.concatenate(columns)
 
     def to_plain(self) -> list[dict[str, object]]:
         """Return the map as plain types, for a checkpoint: label = position over all lists."""
         return [{"dataset": name, "pids": pids.tolist()} for name, pids in self.identities]
-
-
-def _distinct(ids: IdArray) -> IdArray:
-    return np.unique(ids)  # type: ignore[return-value]  # the dtype is that of the input

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from reid_core.contracts import Batch
+from reid_core.data.broken_images import BrokenImage, BrokenImages
 from reid_core.data.fetch import BatchReader, fetch, keep_until_dead, make_loader
 from reid_core.data.image_dataset import Collate, ImageDataset
 from reid_core.data.keys import EpochKeys, RowKeys
@@ -75,7 +76,6 @@ class TrainLoader:
         workers: int,
         start_method: str | None = None,
     ) -> None:
-        self._dataset = dataset
         self._keys = EpochKeys(sampler, seed=seed, num_rows=len(dataset))
         self._normalize = normalize
         self._batch_transforms = tuple(batch_transforms)
@@ -89,8 +89,8 @@ class TrainLoader:
             start_method=start_method,
         )
         keep_until_dead(self, self._loader)
-        #: Paths of broken images that were replaced so far, in the order they were met.
-        self.replaced: dict[str, None] = {}
+        #: The broken images that were replaced so far.
+        self.broken = BrokenImages()
 
     def __len__(self) -> int:
         """Return the number of batches of an epoch."""
@@ -115,8 +115,7 @@ class TrainLoader:
             PluginError: Sampler or transform do not keep what they promise.
         """
         self._keys.epoch, self._keys.start = epoch, start
-        for position, batch in enumerate(fetch(self._loader), start):
-            self._note_replaced(batch)
+        for position, batch in enumerate(fetch(self._loader, self._note_broken), start):
             on_device = batch.to(self._device)
             images = self._normalize(on_device.images)
             if self._batch_transforms:
@@ -126,13 +125,13 @@ class TrainLoader:
                     images = transform(images, rng)
             yield on_device.with_images(images)
 
-    def _note_replaced(self, batch: Batch) -> None:
-        requested = batch.columns["requested"]
-        for row in requested[requested != batch.index].tolist():
-            path = self._dataset.path(row)
-            if path not in self.replaced:
-                self.replaced[path] = None
-                log.warning("broken image replaced by another of its identity: %s", path)
+    def _note_broken(self, images: Iterable[BrokenImage]) -> None:
+        for image in self.broken.note(images):
+            log.warning(
+                "broken image replaced by another of its identity: %s (%s)",
+                image.path,
+                image.reason,
+            )
 
 
 class TestLoader:
@@ -172,13 +171,15 @@ class TestLoader:
             device=device,
             start_method=start_method,
         )
+        #: The broken images that were met so far; their pixels in the batches are black.
+        self.broken = BrokenImages()
 
     def __len__(self) -> int:
         """Return the number of batches."""
         return len(self._keys)
 
     def __iter__(self) -> Iterator[Batch]:
-        for batch in fetch(self._loader):
+        for batch in fetch(self._loader, self.broken.note):
             on_device = batch.to(self._device)
             yield on_device.with_images(self._normalize(on_device.images))
 

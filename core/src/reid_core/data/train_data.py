@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -13,8 +11,9 @@ from numpy.typing import NDArray
 
 from reid_core.config import Config
 from reid_core.data.cameras import camera_codes
-from reid_core.data.columns import number_columns
+from reid_core.data.columns import number_columns, shared_columns
 from reid_core.data.image_dataset import Collate, ImageDataset
+from reid_core.data.image_rows import ImageRows
 from reid_core.data.labels import LabelMap
 from reid_core.data.loader import Normalize, TrainLoader, usable_workers
 from reid_core.data.manifest import Manifest
@@ -47,13 +46,19 @@ def build_train_loader(
     """
     data = config.data
     labels, camids = label_map.labels(manifests), camera_codes(manifests)
-    sampler = build_sampler(config, labels, camids, sizes={m.name: len(m) for m in manifests})
+    sampler = build_sampler(
+        config,
+        labels,
+        camids,
+        columns=shared_columns(manifests),
+        sizes={m.name: len(m) for m in manifests},
+    )
     image_transforms, batch_transforms = build_transforms(config)
     workers = usable_workers(data.workers)
     if workers:
         require_picklable(image_transforms)
     dataset = ImageDataset(
-        join(manifests),
+        ImageRows(manifests),
         image_size=data.image_size,
         interpolation=data.interpolation,
         resize=data.resize,
@@ -99,6 +104,7 @@ def build_sampler(
     labels: NDArray[np.int64],
     camids: NDArray[np.int64],
     *,
+    columns: Mapping[str, NDArray[np.generic]] | None = None,
     sizes: Mapping[str, int] | None = None,
 ) -> EpochSampler:
     """Build the sampler and check that an epoch is not empty.
@@ -106,7 +112,8 @@ def build_sampler(
     Args:
         config: The whole configuration.
         labels: (N,) labels of the rows.
-        camids: (N,) camera codes of the rows.
+        camids: (N,) camera codes of the rows, -1 where not known.
+        columns: Further columns of the rows, each (N, …); None is none.
         sizes: Rows of each training set, by name, in their order; None is one set.
 
     Raises:
@@ -119,6 +126,7 @@ def build_sampler(
         call,
         labels=labels,
         camids=camids,
+        columns=columns or {},
         sets=np.repeat(np.arange(len(sizes)), list(sizes.values())),
         set_names=tuple(sizes),
         seed=config.seed,
@@ -158,23 +166,3 @@ def _name_of(transform: ImageTransform) -> str:
     if isinstance(transform, NamedImageTransform):
         return transform.origin
     return f"transform {type(transform).__name__} of {type(transform).__module__}"
-
-
-def join(manifests: Sequence[Manifest]) -> Manifest:
-    """Join manifests for reading images: one after the other, paths made absolute."""
-    if len(manifests) == 1:
-        return manifests[0]
-    roots = [manifest.root.absolute().as_posix() for manifest in manifests]
-    # Not pathlib, which takes a second for each 100 000 rows.
-    paths = [
-        np.array([os.path.join(root, path) for path in manifest.paths.tolist()])  # noqa: PTH118
-        for root, manifest in zip(roots, manifests, strict=True)
-    ]
-    return Manifest(
-        name="+".join(manifest.name for manifest in manifests),
-        root=Path(),
-        paths=np.concatenate(paths),
-        pids=np.concatenate([m.pids.astype(np.str_) for m in manifests]),
-        camids=np.concatenate([m.camids.astype(np.str_) for m in manifests]),
-        splits=np.concatenate([m.splits for m in manifests]),
-    )

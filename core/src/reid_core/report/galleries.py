@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from reid_core.report.numbers import NOT_FINITE, metric_text
-from reid_core.report.records import RankedResult, Ranking, Results, Selection
+from reid_core.report.records import Box, RankedResult, Ranking, Results, Selection
 from reid_core.report.summary import protocols_of
 from reid_core.report.thumbnails import Picture, picture
 
@@ -61,7 +62,7 @@ def gallery_rows(rankings: tuple[Ranking, ...], results: Results | None) -> tupl
         results: Names the protocol and distance of each data set.
     """
     # The same gallery image often answers several queries.
-    load = cache(picture)
+    load = cache(_picture)
     rows = []
     for ranking in rankings[:MAX_ROWS]:
         how = protocols_of(results, ranking.dataset)
@@ -74,11 +75,12 @@ def gallery_rows(rankings: tuple[Ranking, ...], results: Results | None) -> tupl
                 # Two ways of measuring cannot be told apart here: better silent than wrong.
                 how_measured=how[0] if len(how) == 1 else "",
                 sentence=_sentence(ranking.selection, shown),
-                query=load(ranking.query.path),
+                query=load(ranking.query.path, ranking.query.box, ranking.query.thumbnail),
                 pid=ranking.query.pid,
                 camid=ranking.query.camid,
                 results=tuple(
-                    _ranked(place, one, load(one.path)) for place, one in enumerate(shown, start=1)
+                    _ranked(place, one, load(one.path, one.box, one.thumbnail))
+                    for place, one in enumerate(shown, start=1)
                 ),
             )
         )
@@ -93,6 +95,12 @@ def _sentence(selection: Selection, shown: tuple[RankedResult, ...]) -> str:
         f"{_WHY[selection]} After the query, left to right: the {len(shown)} gallery images "
         f"nearest to it, smallest distance first; {num_right} of them right."
     )
+
+
+def _picture(path: str, box: Box | None, thumbnail: str | None) -> Picture:
+    if thumbnail is not None:
+        return Picture(Path(path).name, thumbnail)
+    return picture(path, box)
 
 
 def _ranked(place: int, one: RankedResult, loaded: Picture) -> RankedPicture:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, StringConstraints
 
 #: Identities and cameras are integers in some data sets and text in others.
 Label = Annotated[str, BeforeValidator(str)]
+
+#: x, y, width and height in pixels.
+Box: TypeAlias = tuple[float, float, float, float]
+
+#: A picture inside of the page, and nothing else that a browser would load.
+Thumbnail = Annotated[str, StringConstraints(pattern=r"^data:image/jpeg;base64,[A-Za-z0-9+/=]*$")]
 
 Selection = Literal["best", "worst", "random"]
 
@@ -30,6 +36,7 @@ class Evaluation:
         num_valid_queries: Queries that have a right answer in the gallery; the others are skipped.
         num_gallery: Images of the gallery.
         weights: Which weights were measured, ``"last"`` or ``"best"``.
+        caveats: Why the values say less than they seem to.
     """
 
     dataset: str
@@ -43,6 +50,7 @@ class Evaluation:
     num_valid_queries: int | None = None
     num_gallery: int | None = None
     weights: str = "last"
+    caveats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,22 +75,45 @@ class Results:
 
 @dataclass(frozen=True)
 class Query:
-    """The image that a gallery was ranked for."""
+    """The image that a gallery was ranked for.
+
+    Args:
+        path: Where the image is.
+        pid: Its identity.
+        camid: Its camera.
+        box: The part of the upright image, x, y, width and height in pixels; None is all of it.
+        thumbnail: A small picture as ``data:image/jpeg;base64,…``, of an image that is in no file
+            of its own; None has it read from ``path``.
+    """
 
     path: str
     pid: Label
     camid: Label
+    box: Box | None = None
+    thumbnail: Thumbnail | None = None
 
 
 @dataclass(frozen=True)
 class RankedResult:
-    """A gallery image at its place in a ranking; ``match`` means same identity as the query."""
+    """A gallery image at its place in a ranking.
+
+    Args:
+        path: Where the image is.
+        pid: Its identity.
+        camid: Its camera.
+        distance: To the query.
+        match: Whether it has the identity of the query.
+        box: As in :class:`Query`.
+        thumbnail: As in :class:`Query`.
+    """
 
     path: str
     pid: Label
     camid: Label
     distance: float | None
     match: bool
+    box: Box | None = None
+    thumbnail: Thumbnail | None = None
 
 
 @dataclass(frozen=True)
