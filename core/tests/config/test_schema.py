@@ -32,6 +32,7 @@ def test_every_component_of_the_default_configuration_is_installed() -> None:
         assert index.find(kind, name).status == "ok"
 
 
+# Case B023.
 @pytest.mark.parametrize("workers", [0, 1, MAX_WORKERS])
 def test_a_sensible_number_of_workers_is_taken(load, workers: int) -> None:
     assert load(f"data: {{workers: {workers}}}").data.workers == workers

@@ -54,13 +54,13 @@ def test_problems_of_file_parent_and_command_line_each_name_their_own_place(
         ("data: [a, {b: 1}]", "f.yaml:1:1  data: expected a mapping of keys, got ['a', a mapping]"),
         ("evaluate: true", "f.yaml:1:1  evaluate: expected a mapping of keys, got true"),
         ("data: {train: {name: null}}", "f.yaml:1:16  data.train.0.name: expected the name of a "
-         "component, got null"),
+         "component, got null; 'reid-plugins list' shows them all"),
         ("data: {train: null}", "f.yaml:1:8  data.train.0: expected a name, or a mapping with a "
-         "name and parameters, got null"),
+         "name and parameters, got null; 'reid-plugins list' shows them all"),
         ("data: {batch: {sampler: null}}", "f.yaml:1:16  data.batch.sampler: expected the name of "
-         "a component, got null"),
+         "a component, got null; 'reid-plugins list' shows them all"),
         ("model: {losses: [~]}", "f.yaml:1:18  model.losses.0: expected a name, or a mapping with "
-         "a name and parameters, got null"),
+         "a name and parameters, got null; 'reid-plugins list' shows them all"),
         ("data: {batch: random}", "f.yaml:1:8  data.batch: expected a mapping of keys, "
          "got 'random'"),
         (
@@ -81,7 +81,7 @@ def test_problems_of_file_parent_and_command_line_each_name_their_own_place(
         ("model: {head: 3}", "f.yaml:1:9  model.head: expected a name, or a mapping with a name "
          "and parameters, got 3"),
         ("model: {losses: [null]}", "f.yaml:1:18  model.losses.0: expected a name, or a mapping "
-         "with a name and parameters, got null"),
+         "with a name and parameters, got null; 'reid-plugins list' shows them all"),
         ("model: {head: {pooling: avg}}", "f.yaml:1:9  model.head.name: required key is missing"),
         ("data: {train: {root: x}}", "f.yaml:1:8  data.train.0.name: required key is missing"),
         ("data: {train: {name: 3}}", "f.yaml:1:16  data.train.0.name: input should be a valid "

@@ -10,7 +10,7 @@ import pytest
 from reid_core.config.components import Component
 from reid_core.data.labels import LabelMap
 from reid_core.data.manifest import Manifest
-from reid_core.data.sources import Sources, TestSet
+from reid_core.data.sources import Sources, TestSet, read_sets
 from reid_core.errors import ConfigError, DataError, PluginError
 
 
@@ -46,6 +46,20 @@ def test_a_set_named_for_both_is_read_once(local_dataset):
     assert train.pids.tolist() == [1, 2]
     assert test.rows.pids.tolist() == [8, 8, 9]
     assert test.num_query == 1
+
+
+def test_one_identity_alone_is_nothing_to_train_on(local_dataset):
+    local_dataset("zoo", lambda: table(train=(7, 7, 7)))
+    local_dataset("park", lambda: table(name="park", train=(7,)))
+    with pytest.raises(DataError) as caught:
+        Sources(train=of("zoo"), test=[]).train_manifests()
+    assert str(caught.value) == (
+        "data set zoo (there): its 3 training images show one identity, 7, so there is nobody to "
+        "tell it from; training needs two identities at least: check how identities are read "
+        "('reid-data stats'), or join another set in data.train"
+    )
+    # The 7 of another set is somebody else.
+    assert len(Sources(train=of("zoo", "park"), test=[]).train_manifests()) == 2
 
 
 def test_other_parameters_make_another_set(local_dataset):
@@ -106,7 +120,10 @@ def test_a_set_without_query_or_gallery_says_how_to_train_all_the_same(split, lo
     local_dataset("zoo", lambda: table(**{split: ()}))
     sources = Sources(train=of("zoo"), test=of("zoo"))
     assert len(sources.train_manifests()) == 1
-    with pytest.raises(DataError, match=rf"has no {split} images, .*or evaluate\.every=0"):
+    with pytest.raises(
+        DataError,
+        match=rf"has no {split} images, .*--set evaluate.every=0 --set evaluate.at_start=false",
+    ):
         sources.test_sets()
 
 
@@ -122,7 +139,7 @@ def test_summary_and_notes_are_logged_once_a_set(local_dataset, caplog):
     local_dataset("zoo", lambda: table(notes=("3 images ignored",)))
     Sources(train=of("zoo"), test=of("zoo"))
     assert caplog.messages == [
-        "data set zoo: train 2 images of 2 ids, query 1 images of 1 ids, gallery 2 images of 2 "
+        "data set zoo: train 2 images of 2 ids, query 1 image of 1 id, gallery 2 images of 2 "
         "ids, 5 cameras",
         "data set zoo: 3 images ignored",
     ]
@@ -133,7 +150,7 @@ def test_identities_both_trained_and_tested_are_counted(local_dataset, caplog):
     Sources(train=of("zoo"), test=of("zoo"))
     warnings = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
     assert warnings == [
-        "data set zoo: 1 identities are both in training and in query or gallery, for example 3: "
+        "data set zoo: 1 identity is both in training and in query or gallery, for example 3: "
         "its results say nothing about new identities"
     ]
 
@@ -167,3 +184,76 @@ def test_text_codes_are_numbered_from_one_and_are_never_junk_or_distractor():
     pid_codes, camid_codes = TestSet("zoo", rows, 1).codes()
     assert pid_codes.tolist() == [2, 1, 2]
     assert camid_codes.tolist() == [2, 1, 3]
+
+
+def test_combine_all_trains_on_the_test_and_says_that_its_figures_do_not_compare(
+    local_dataset, caplog
+):
+    local_dataset("zoo", lambda: table(train=(1, 2), query=(8,), gallery=(8, 9)))
+    sources = Sources(train=of("zoo"), test=of("zoo"), combine_all=True)
+    (train,), (test,) = sources.train_manifests(), sources.test_sets()
+    assert train.pids.tolist() == ["train/1", "train/2", "test/8", "test/8", "test/9"]
+    assert test.rows.pids.tolist() == [8, 8, 9], "the test is what it was"
+    (caveat,) = test.caveats
+    assert "its query and gallery are trained on (data.combine_all): not comparable" in caveat
+    assert any(caveat in message for message in caplog.messages)
+
+
+def test_combine_all_has_no_caveat_for_another_set(local_dataset):
+    local_dataset("zoo", table)
+    local_dataset("farm", lambda: table(name="farm"))
+    sources = Sources(train=of("zoo"), test=of("farm"), combine_all=True)
+    assert [test.caveats for test in sources.test_sets()] == [()]
+
+
+def test_case_b005_an_overlap_is_said_beside_the_figures_too(local_dataset):
+    local_dataset("zoo", lambda: table(train=(1, 2, 3), query=(3,), gallery=(3, 4)))
+    (test,) = Sources(train=of("zoo"), test=of("zoo")).test_sets()
+    assert test.caveats == (
+        "1 identity is both in training and in query or gallery, for example 3: its results "
+        "say nothing about new identities",
+    )
+
+
+def test_distractors_and_junk_are_no_overlap(local_dataset):
+    plain = table(train=(0, 1), query=(3,), gallery=(3, 0, -1))
+    local_dataset("zoo", lambda: replace(plain, distractors=(0,)))
+    (test,) = Sources(train=of("zoo"), test=of("zoo")).test_sets()
+    assert test.caveats == ()
+
+
+def test_sets_are_read_whole_under_names_of_their_own(local_dataset):
+    local_dataset("a", table)
+    local_dataset("b", table)
+    assert [m.name for m in read_sets(of("a", "b"))] == ["zoo", "zoo-2"]
+    assert len(read_sets(of("a"))[0]) == 5
+
+
+def test_case_b018_both_sides_are_told_and_a_missing_test_set_stops_before_training(
+    local_dataset, caplog
+):
+    caplog.set_level(logging.INFO, "reid_core")
+    local_dataset("mine", lambda: table(name="mine"))
+    local_dataset("zoo", table)
+    Sources(train=of("mine"), test=of("zoo"))
+    told = " | ".join(caplog.messages)
+    assert "data set mine: train 2 images" in told
+    assert "data set zoo: train 2 images" in told
+    with pytest.raises(DataError, match=r"data set market1501: there is no folder .*nowhere"):
+        Sources(train=of("mine"), test=[Component(name="market1501", root="nowhere")])
+
+
+def test_a_trained_set_that_is_tested_too_keeps_its_name(local_dataset):
+    def zoo(*, place: str = "a"):
+        return replace(table(), root=Path(place))
+
+    local_dataset("zoo", zoo)
+    one, other = Component(name="zoo", place="a"), Component(name="zoo", place="b")
+    sources = Sources(train=[one, other], test=[other, one])
+    # By its name the cameras of a trained set are found.
+    trained = {manifest.name: manifest.root for manifest in sources.train_manifests()}
+    assert trained == {"zoo": Path("a"), "zoo-2": Path("b")}
+    tested = {test.name: test.rows.root for test in sources.test_sets()}
+    assert tested == trained
+    (only,) = Sources(train=[one, other], test=[other]).test_sets()
+    assert only.name == "zoo-2"

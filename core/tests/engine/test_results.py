@@ -38,3 +38,12 @@ def test_results_of_the_first_release_can_be_read():
     plain = Results([evaluation()]).to_plain()
     del plain["evaluations"][0]["test_feature"]
     assert Results.from_plain(plain).evaluations == [evaluation()]
+
+
+def test_caveats_stand_beside_the_numbers():
+    told = evaluation(caveats=["3 identities are trained on"])
+    assert told.line().endswith(
+        "(protocol market1501, cosine distance; 3 identities are trained on)"
+    )
+    plain = Results([told]).to_plain()
+    assert Results.from_plain(plain).evaluations == [told]

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from reid_core.errors import DataError
-from reid_core.evaluation import Labels, market1501, match_coverage
+from reid_core.evaluation import Labels, market1501, match_coverage, no_camera
+from reid_core.evaluation.coverage import count_pairs
 
 
 def coverage(query, gallery):
@@ -26,7 +27,7 @@ def test_case_b038_one_camera_is_refused_before_training_with_the_rule_and_a_way
     assert "0 of 2 queries have a valid match" in message
     assert "2 have only matches that protocol market1501 leaves out" in message
     assert market1501().description in message
-    assert "keeps matches of the query's own camera" in message
+    assert "turn the camera filter off with evaluate.protocol=no_camera" in message
     assert "same pids" not in message
 
 
@@ -48,3 +49,13 @@ def test_many_queries_are_counted_as_plain_loops_count_them():
     found = coverage(query, gallery)
     assert (found.num_valid, found.num_absent) == (valid, absent)
     assert found.num_excluded == 500 - valid - absent
+
+
+@pytest.mark.parametrize("protocol", [market1501(), no_camera()])
+def test_matches_counted_at_once_are_those_counted_pair_by_pair(protocol):
+    rng = np.random.default_rng(1)
+    for size in (0, 1, 300):
+        query = Labels(rng.integers(-1, 20, size), rng.integers(-2, 3, size))
+        gallery = Labels(rng.integers(-1, 25, 2 * size), rng.integers(-2, 4, 2 * size))
+        counted = protocol.count_matches(query, gallery)
+        assert counted.tolist() == count_pairs(query, gallery, protocol).tolist()

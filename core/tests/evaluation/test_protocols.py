@@ -3,8 +3,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from reid_core.errors import PluginError
-from reid_core.evaluation import Labels, Protocol, evaluate_distances, market1501
+from reid_core.errors import DataError, PluginError
+from reid_core.evaluation import Labels, Protocol, evaluate_distances, market1501, no_camera
 
 
 def labels(pids, camids):
@@ -98,3 +98,55 @@ def test_a_protocol_that_answers_in_another_shape_is_named():
             labels([1, 2], [1, 1]),
             protocol=Wrong("wrong", "one row"),
         )
+
+
+def test_case_b039_without_a_camera_filter_the_nearest_image_of_the_identity_is_found():
+    query, gallery = labels([1], [0]), labels([1, 2], [0, 0])
+    result = evaluate_distances(np.array([[0.1, 0.2]]), query, gallery, protocol=no_camera())
+    assert (result.rank(1), result.mAP) == (1.0, 1.0)
+    assert result.protocol == "no_camera"
+    assert "camera filter off" in result.protocol_description
+
+
+def test_no_camera_leaves_out_junk_alone():
+    mask = no_camera().excluded(labels([1, 2], [0, 1]), labels([1, 1, -1, 0, 2], [0, 1, 5, 0, 1]))
+    assert mask.tolist() == [[False, False, True, False, False]] * 2
+
+
+def test_a_protocol_says_whether_it_needs_cameras():
+    assert market1501().needs_cameras
+    assert not no_camera().needs_cameras
+    assert not EveryCamera(name="x", description="y").needs_cameras
+
+
+@dataclass(frozen=True)
+class OtherClothes(Protocol):
+    """A protocol that reads a column of the test set."""
+
+    def excluded(self, query, gallery):
+        worn = query.column("clothids")[:, None] == gallery.column("clothids")
+        return worn & (query.pids[:, None] == gallery.pids)
+
+
+def test_a_protocol_reads_the_columns_of_the_test_set():
+    query = Labels(np.array([1]), np.array([0]), {"clothids": np.array(["red"])})
+    gallery = Labels(
+        np.array([1, 2, 1]), np.array([0, 0, 0]), {"clothids": np.array(["red", "red", "blue"])}
+    )
+    protocol = OtherClothes(name="clothes", description="other clothes only")
+    distances = np.array([[0.1, 0.2, 0.3]])
+    result = evaluate_distances(distances, query, gallery, protocol=protocol)
+    assert result.num_candidates.tolist() == [2]
+    assert result.rank(1) == 0
+    assert gallery.block(1, 3).column("clothids").tolist() == ["red", "blue"]
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are():
+    plain = Labels(np.array([1]), np.array([0]), {"viewids": np.array([0])})
+    with pytest.raises(DataError, match=r"needs the column clothids, and the test set has viewids"):
+        plain.column("clothids")
+
+
+def test_a_column_of_another_length_is_refused():
+    with pytest.raises(DataError, match=r"2 pids but 1 entries in column viewids"):
+        Labels(np.array([1, 2]), np.array([0, 0]), {"viewids": np.array([0])})

@@ -1,6 +1,7 @@
 import reid_core.evaluation as evaluation
 
 
+# Case B179.
 def test_every_public_name_is_there_and_documented():
     for name in evaluation.__all__:
         assert getattr(evaluation, name) is not None

@@ -249,6 +249,7 @@ def test_many_known_names_are_counted_and_not_listed(fake_dist, scan) -> None:
     )
 
 
+# Case B155.
 def test_a_name_in_the_wrong_case_is_told_so(fake_dist, scan) -> None:
     fake_dist("fake-a", {"datasets": {"mydata": "a:b", "other": "a:c"}})
     text = message_of(scan(), "MyData", "datasets")

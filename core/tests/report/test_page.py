@@ -95,3 +95,13 @@ def test_flatten_joins_nested_keys_and_keeps_empty_ones():
         ("f", "é"),
         ("g", "true"),
     )
+
+
+def test_caveats_of_the_figures_are_told_once(full_run, parse):
+    path = full_run / "results.json"
+    results = json.loads(path.read_text(encoding="utf-8"))
+    for one in results["evaluations"]:
+        one["caveats"] = ["3 identities <are> trained on"]
+    path.write_text(json.dumps(results), encoding="utf-8")
+    text = parse(write_report(full_run)).text
+    assert text.count("synthetic : 3 identities <are> trained on") == 1

@@ -1,12 +1,16 @@
 """Every component of the core itself passes the kit."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
 from torch import nn
 
+from reid_core.data.datasets.market1501 import market1501
+from reid_core.data.packing import Recoding, pack
 from reid_core.plugins.index import installed
 from reid_core.testing import (
     DatasetConformance,
@@ -26,6 +30,11 @@ pytestmark = pytest.mark.xdist_group("core_components")
 DIST = "reid-core"
 
 
+def _market_paths(folder: Path) -> list[str]:
+    root = write_tiny_market(folder)
+    return sorted(file.relative_to(root).as_posix() for file in root.glob("*/*.png"))
+
+
 class TestBaseline(ModelConformance):
     name = "baseline"
     dist = DIST
@@ -37,6 +46,101 @@ class TestMarket1501(DatasetConformance):
 
     def prepare(self, folder: Path) -> Mapping[str, object]:
         return {"root": str(write_tiny_market(folder))}
+
+
+class TestPacked(DatasetConformance):
+    name = "packed"
+    dist = DIST
+
+    def prepare(self, folder: Path) -> Mapping[str, object]:
+        pytest.importorskip("lmdb")
+        manifest = market1501(write_tiny_market(folder / "files"))
+        pack(manifest, folder / "packed", Recoding())
+        return {"root": str(folder / "packed")}
+
+
+class TestFolder(DatasetConformance):
+    name = "folder"
+    dist = DIST
+
+    def prepare(self, folder: Path) -> Mapping[str, object]:
+        write_tiny_market(folder)
+        return {"root": str(folder), "pattern": "{split}/{pid}_c{camid:d}s*"}
+
+
+class TestFolderOfIdentities(DatasetConformance):
+    name = "folder"
+    dist = DIST
+
+    def prepare(self, folder: Path) -> Mapping[str, object]:
+        for image in (write_tiny_market(folder / "market") / "bounding_box_train").iterdir():
+            identity = folder / "mine" / image.name.partition("_")[0]
+            identity.mkdir(parents=True, exist_ok=True)
+            image.rename(identity / image.name)
+        return {"root": str(folder / "mine")}
+
+
+class TestCsv(DatasetConformance):
+    name = "csv"
+    dist = DIST
+
+    def prepare(self, folder: Path) -> Mapping[str, object]:
+        lines = ["path,pid,camid,split,bbox,species"]
+        for place, path in enumerate(_market_paths(folder)):
+            pid, camera = Path(path).name.split("_")[:2]
+            lines.append(f"{path},{pid},{camera[:2]},{path.split('/')[0]},1 1 4 {4 + place % 3},x")
+        (folder / "mine.csv").write_text("\n".join(lines), encoding="utf-8")
+        return {"file": str(folder / "mine.csv")}
+
+
+class TestParquet(DatasetConformance):
+    name = "parquet"
+    dist = DIST
+
+    def prepare(self, folder: Path) -> Mapping[str, object]:
+        pa = pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
+        import pyarrow.parquet as pq
+
+        paths = _market_paths(folder)
+        pids = [Path(path).name.partition("_")[0] for path in paths]
+        splits = [path.partition("/")[0] for path in paths]
+        table = pa.table({"path": paths, "pid": pids, "split": splits})
+        pq.write_table(table, folder / "mine.parquet")
+        return {"file": str(folder / "mine.parquet")}
+
+
+class TestCoco(DatasetConformance):
+    name = "coco"
+    dist = DIST
+    parameters = {"camera": "location", "split": "part"}
+
+    def prepare(self, folder: Path) -> Mapping[str, object]:
+        images = [
+            {"id": place, "file_name": path, "location": path[-18], "part": path.split("/")[0]}
+            for place, path in enumerate(_market_paths(folder))
+        ]
+        annotations = [
+            {"image_id": image["id"], "pid": str(image["file_name"])[-22:-18], "bbox": [1, 1, 4, 4]}
+            for image in images
+        ]
+        content = {"images": images, "annotations": annotations}
+        (folder / "mine.json").write_text(json.dumps(content), encoding="utf-8")
+        return {"file": str(folder / "mine.json")}
+
+
+class TestMot(DatasetConformance):
+    name = "mot"
+    dist = DIST
+
+    def prepare(self, folder: Path) -> Mapping[str, object]:
+        sequence = folder / "SEQ-01"
+        (sequence / "gt").mkdir(parents=True, exist_ok=True)
+        (sequence / "img1").mkdir(exist_ok=True)
+        for frame in (1, 2):
+            Image.new("RGB", (20, 20)).save(sequence / "img1" / f"{frame:06d}.jpg")
+        lines = [f"{frame},{track},1,1,9,9,1,1,1" for track in (1, 2) for frame in (1, 2)]
+        (sequence / "gt" / "gt.txt").write_text("\n".join(lines), encoding="utf-8")
+        return {"root": str(folder)}
 
 
 class TestSynthetic(DatasetConformance):
@@ -275,6 +379,11 @@ class TestExponential(ScheduleConformance):
 
 class TestMarketProtocol(ProtocolConformance):
     name = "market1501"
+    dist = DIST
+
+
+class TestNoCamera(ProtocolConformance):
+    name = "no_camera"
     dist = DIST
 
 

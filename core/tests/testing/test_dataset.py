@@ -54,7 +54,8 @@ FAULTS = {
         "has 1 identity; expected at least 2",
     ),
     "its files are elsewhere": (
-        "test_files_exist_and_are_images", PATHS, "paths = names", "there is no file",
+        "test_files_exist_and_are_images", PATHS, "paths = names",
+        "expected a file: paths are relative",
     ),
     "its paths are absolute": (
         "test_files_exist_and_are_images", PATHS,
@@ -86,6 +87,11 @@ FAULTS = {
         "test_can_be_sent_to_a_worker", "return Manifest(\n", "return Other(\n",
         "the manifest changes when it is pickled",
     ),
+    "it says that it knows no cameras and gives some": (
+        "test_cameras_are_known_or_said_not_to_be", "        notes=notes,\n",
+        "        notes=notes, has_cameras=False,\n",
+        "its camids are not all 0; use reid_core.data.manifest.no_cameras",
+    ),
     "it draws": (
         "test_random_state_of_the_run_is_left_alone", NOTES, "notes = (); np.random.rand()",
         "global generator of numpy",
@@ -115,7 +121,7 @@ class OnTinyMarket(DatasetConformance):
 
 
 def test_a_good_data_set_passes_every_check(installed_component, run_all_checks) -> None:
-    assert run_all_checks(installed_component(OnTinyMarket, GOOD)) == 8
+    assert run_all_checks(installed_component(OnTinyMarket, GOOD)) == 9
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -51,6 +51,11 @@ FAULTS = {
         "test_order_of_the_gallery_does_not_matter", MASK, "mask[:, 0] = True; return mask",
         "depends on the order of the gallery",
     ),
+    "it miscounts": (
+        "test_matches_are_counted_as_excluded_leaves_them", "    def excluded",
+        "    def count_matches(self, query, _):\n        return query.pids\n\n    def excluded",
+        r"count_matches\(\) gives .*, and excluded\(\) leaves",
+    ),
     "it draws": (
         "test_random_state_of_the_run_is_left_alone", MASK, "np.random.rand(); return mask",
         "global generator of numpy",
@@ -62,7 +67,7 @@ FAULTS = {
 
 
 def test_a_good_protocol_passes_every_check(installed_component, run_all_checks) -> None:
-    assert run_all_checks(installed_component(ProtocolConformance, GOOD)) == 9
+    assert run_all_checks(installed_component(ProtocolConformance, GOOD)) == 10
 
 
 @pytest.mark.parametrize("fault", FAULTS)

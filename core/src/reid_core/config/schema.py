@@ -51,6 +51,8 @@ class DataConfig(Section):
     train: DatasetList = Field(default_factory=lambda: [Component(name="synthetic")])
     #: None: the query and gallery splits of the training sets.
     test: DatasetList | None = None
+    #: Whether query and gallery of the training sets are trained on too.
+    combine_all: bool = False
     #: Height and width in pixels.
     image_size: tuple[int, int] = (256, 128)
     interpolation: Literal["bilinear", "bicubic"] = "bilinear"
@@ -125,6 +127,8 @@ class EvaluateConfig(Section):
     at_start: bool = False
     distance: Distance = "cosine"
     protocol: Component = Field(default_factory=lambda: Component(name="market1501"))
+    #: Whether several test sets are also evaluated as one, all galleries searched by all queries.
+    combine: bool = False
     batch_size: int = Field(128, ge=1)
     #: The metric of the first test set that decides which weights are best.
     monitor: Literal["mAP", "mINP", "rank1", "rank5", "rank10"] = "mAP"

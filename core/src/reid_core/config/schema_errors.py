@@ -24,6 +24,10 @@ def schema_problems(error: ValidationError, root: Node) -> list[ConfigProblem]:
     return [_problem(details, root) for details in error.errors(include_url=False)]
 
 
+#: Where the names are that could stand in the place of nothing.
+_LISTED = "; 'reid-plugins list' shows them all"
+
+
 def _problem(details: ErrorDetails, root: Node) -> ConfigProblem:
     path: Path = details.get("ctx", {}).get("path", details["loc"])
     return ConfigProblem(dotted(path), _message(details, path, root), root.origin_of(path))
@@ -39,10 +43,11 @@ def _message(details: ErrorDetails, path: Path, root: Node) -> str:
     if kind in ("model_type", "model_attributes_type"):
         model = model_at(path)
         if model is not None and issubclass(model, Component):
-            return f"expected a name, or a mapping with a name and parameters{got}"
+            text = f"expected a name, or a mapping with a name and parameters{got}"
+            return text + (_LISTED if _value_at(path, root) is None else "")
         return f"expected a mapping of keys{got}"
     if kind == "string_type" and path[-1] in _NAMES and _value_at(path, root) is None:
-        return f"expected the name of a component{got}"
+        return f"expected the name of a component{got}{_LISTED}"
     if kind == "list_type":
         # A bare name is a mapping by now, which is not what was written.
         value = _value_at(path, root)

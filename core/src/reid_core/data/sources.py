@@ -4,43 +4,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reid_core.config.components import Component
-from reid_core.data.manifest import IdArray, Manifest
+from reid_core.data.collection import collection_paused
+from reid_core.data.combine import all_for_training
+from reid_core.data.manifest import Manifest
+from reid_core.data.nobody import stands_for_nobody
+from reid_core.data.query_gallery import TestSet
 from reid_core.errors import ConfigError, DataError, PluginError
 from reid_core.plugins.registries import DATASETS
+from reid_core.wording import counted
+
+__all__ = ["Sources", "TestSet", "read_sets"]
 
 log = logging.getLogger("reid_core")
-
-
-@dataclass(frozen=True, eq=False)
-class TestSet:
-    """The query and gallery of one data set.
-
-    Args:
-        name: The data set's name.
-        rows: Query rows first, gallery rows after them.
-        num_query: How many of the rows are queries.
-    """
-
-    __test__ = False  # not a test case, whatever pytest reads into the name
-
-    name: str
-    rows: Manifest
-    num_query: int
-
-    def codes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return pids and camids (N,) int64 of all rows.
-
-        Integers keep their values, so that -1 (junk) and 0 (distractor) keep their meaning; text is
-        numbered from 1 in sorted order.
-        """
-        return _as_integers(self.rows.pids), _as_integers(self.rows.camids)
 
 
 class Sources:
@@ -49,6 +30,7 @@ class Sources:
     Args:
         train: Training sets by name and parameters.
         test: Test sets by name and parameters.
+        combine_all: Whether query and gallery of the training sets are trained on too.
 
     Raises:
         ConfigError: A list names one set twice.
@@ -56,33 +38,48 @@ class Sources:
         PluginError: A set's factory returns something else than a manifest.
     """
 
-    def __init__(self, *, train: Sequence[Component], test: Sequence[Component]) -> None:
+    def __init__(
+        self,
+        *,
+        train: Sequence[Component],
+        test: Sequence[Component],
+        combine_all: bool = False,
+    ) -> None:
         for field, components in (("train", train), ("test", test)):
             _require_once(field, components)
         cache: list[tuple[Component, Manifest]] = []
-        self._train = _distinct([_read(component, cache) for component in train])
-        self._test = _distinct([_read(component, cache) for component in test])
-        for component, manifest in cache:
-            if component in train and component in test:
-                _warn_of_overlap(manifest)
-            log.info("data set %s", manifest.summary())
-            for note in manifest.notes:
-                log.info("data set %s: %s", manifest.name, note)
+        trained = _distinct([_read(component, cache) for component in train])
+        # A set that is trained on too keeps its name: its cameras are found by it.
+        names = {id(_read(one, cache)): named for one, named in zip(train, trained, strict=True)}
+        read = [_read(component, cache) for component in test]
+        tested = _distinct([names.get(id(manifest), manifest) for manifest in read])
+        for _, manifest in cache:
+            _log(manifest)
+        self._caveats = [
+            _caveats(manifest, combine_all) if component in train else ()
+            for component, manifest in zip(test, tested, strict=True)
+        ]
+        for manifest, caveats in zip(tested, self._caveats, strict=True):
+            for caveat in caveats:
+                log.warning("data set %s: %s", manifest.name, caveat)
+        # Only what is used is kept: of a million rows the whole is worth a tenth of the memory.
+        self._train = [all_for_training(m) if combine_all else m.select("train") for m in trained]
+        self._test = [_query_and_gallery(manifest) for manifest in tested]
 
     def train_manifests(self) -> list[Manifest]:
         """Return the training rows of each training set.
 
         Raises:
-            DataError: A set has none.
+            DataError: A set has none, or all sets together show one identity.
         """
-        selected = [manifest.select("train") for manifest in self._train]
-        for manifest in selected:
+        for manifest in self._train:
             if len(manifest) == 0:
                 raise DataError(
                     f"data set {manifest.name} ({manifest.root}) has no training images; choose "
-                    "another one for data.train"
+                    "another one for data.train, or cut it with 'reid-data split'"
                 )
-        return selected
+        _require_two_identities(self._train)
+        return list(self._train)
 
     def test_sets_or_none(self) -> list[TestSet]:
         """Return the test sets, none where evaluation is off."""
@@ -94,28 +91,31 @@ class Sources:
         Raises:
             DataError: A set has no query or no gallery.
         """
-        sets = []
-        for manifest in self._test:
-            query, gallery = manifest.select("query"), manifest.select("gallery")
-            for split, rows in (("query", query), ("gallery", gallery)):
-                if len(rows) == 0:
-                    raise DataError(
-                        f"data set {manifest.name} ({manifest.root}) has no {split} images, so it "
-                        "cannot be evaluated; set data.test to a set that has them, or "
-                        "evaluate.every=0"
-                    )
-            order = np.concatenate(
-                [np.flatnonzero(manifest.splits == s) for s in ("query", "gallery")]
-            )
-            sets.append(TestSet(manifest.name, manifest.take(order), len(query)))
-        return sets
+        return [
+            TestSet.of(manifest, caveats)
+            for manifest, caveats in zip(self._test, self._caveats, strict=True)
+        ]
+
+
+def read_sets(components: Sequence[Component]) -> list[Manifest]:
+    """Read data sets, whole, each under a name of its own.
+
+    Args:
+        components: The sets by name and parameters.
+
+    Raises:
+        DataError: A set is not there or cannot be read.
+        PluginError: A set's factory returns something else than a manifest.
+    """
+    return _distinct([_read(component, []) for component in components])
 
 
 def _read(component: Component, cache: list[tuple[Component, Manifest]]) -> Manifest:
     for known, manifest in cache:
         if known == component:
             return manifest
-    built = DATASETS.build(component.as_call())
+    with collection_paused():
+        built = DATASETS.build(component.as_call())
     if not isinstance(built, Manifest):
         raise PluginError(
             f"data set {component.name} of {DATASETS.resolve(component.name).origin()} gave a "
@@ -123,6 +123,17 @@ def _read(component: Component, cache: list[tuple[Component, Manifest]]) -> Mani
         )
     cache.append((component, built))
     return built
+
+
+def _query_and_gallery(manifest: Manifest) -> Manifest:
+    parts = [np.flatnonzero(manifest.splits == split) for split in ("query", "gallery")]
+    return manifest.take(np.concatenate(parts))
+
+
+def _log(manifest: Manifest) -> None:
+    log.info("data set %s", manifest.summary())
+    for note in manifest.notes:
+        log.info("data set %s: %s", manifest.name, note)
 
 
 def _distinct(manifests: list[Manifest]) -> list[Manifest]:
@@ -149,21 +160,37 @@ def _require_once(field: str, components: Sequence[Component]) -> None:
             )
 
 
-def _warn_of_overlap(manifest: Manifest) -> None:
-    trained = np.unique(manifest.pids[manifest.splits == "train"])
-    tested = np.unique(manifest.pids[manifest.splits != "train"])
-    shared = np.intersect1d(trained, tested)
-    if len(shared):
-        log.warning(
-            "data set %s: %d identities are both in training and in query or gallery, for example "
-            "%s: its results say nothing about new identities",
-            manifest.name,
-            len(shared),
-            shared[0],
+def _require_two_identities(manifests: Sequence[Manifest]) -> None:
+    """Refuse sets that leave nothing to tell apart; identities of two sets are never the same."""
+    if sum(len(manifest.identities) for manifest in manifests) == 1:
+        (manifest,) = manifests
+        raise DataError(
+            f"data set {manifest.name} ({manifest.root}): its "
+            f"{counted(len(manifest), 'training image shows', 'training images show')} one "
+            f"identity, {manifest.identities[0]}, so there is nobody to tell it from; training "
+            "needs two identities at least: check how identities are read ('reid-data stats'), or "
+            "join another set in data.train"
         )
 
 
-def _as_integers(ids: IdArray) -> NDArray[np.int64]:
-    if ids.dtype.kind in "iu":
-        return ids.astype(np.int64)
-    return np.unique(ids, return_inverse=True)[1].astype(np.int64) + 1
+def _caveats(manifest: Manifest, combines_all: bool) -> tuple[str, ...]:
+    """Return why figures of a set that is trained on say little about new identities."""
+    if combines_all:
+        return (
+            "its query and gallery are trained on (data.combine_all): not comparable with results "
+            "on new identities",
+        )
+    is_trained = manifest.splits == "train"
+    is_tested = ~is_trained & ~stands_for_nobody(manifest)
+    codes, number = manifest.pid_codes, len(manifest.identities)
+    shared = np.flatnonzero(
+        (np.bincount(codes[is_trained], minlength=number) > 0)
+        & (np.bincount(codes[is_tested], minlength=number) > 0)
+    )
+    if not len(shared):
+        return ()
+    return (
+        f"{counted(len(shared), 'identity is', 'identities are')} both in training and in query or "
+        "gallery, for example "
+        f"{manifest.identities[shared[0]]}: its results say nothing about new identities",
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
@@ -19,8 +19,11 @@ from reid_core.data.labels import LabelMap
 from reid_core.data.loader import TrainLoader
 from reid_core.data.sources import Sources
 from reid_core.data.train_data import build_train_loader
+from reid_core.engine.broken_images_file import BrokenImagesFile
 from reid_core.engine.check import build_hooks, check_config
 from reid_core.engine.collapse_watch import CollapseWatch
+from reid_core.engine.combined import combined_name, evaluate_combined
+from reid_core.engine.data_check import check_data
 from reid_core.engine.device import pick_device
 from reid_core.engine.evaluator import Evaluator
 from reid_core.engine.loss_scaler import LossScaler
@@ -34,6 +37,7 @@ from reid_core.engine.run_folder import RunFolder
 from reid_core.engine.scalars import checked_scalars
 from reid_core.engine.simple_trainer import EpochLoader, SimpleTrainer
 from reid_core.engine.status_file import StatusFile
+from reid_core.evaluation import RetrievalResult
 from reid_core.models.build import build_model
 from reid_core.models.weighted_losses import losses_of
 from reid_core.optim import LearningRate, build_clip, build_optimizer
@@ -95,9 +99,12 @@ class DefaultTrainer(SimpleTrainer):
         self.device = pick_device(config.device)
         seed_everything(config.seed)
         self.sources = Sources(
-            train=config.data.train, test=config.data.test_sets if config.evaluate.every else []
+            train=config.data.train,
+            test=config.data.test_sets if config.evaluate.every else [],
+            combine_all=config.data.combine_all,
         )
         self.train_manifests = self.sources.train_manifests()
+        check_data(config, self.train_manifests, self.sources.test_sets_or_none())
         self.label_map = LabelMap.of(self.train_manifests)
         self.camera_map = CameraMap.of(self.train_manifests)
         self.num_views = number_of_views(self.train_manifests)
@@ -129,6 +136,8 @@ class DefaultTrainer(SimpleTrainer):
         self.hooks.add(self.meter, id="meter")
         self.hooks.add(StatusFile(), id="status")
         self.hooks.add(CollapseWatch(), id="collapse_watch")
+        if config.data.broken_images == "skip":
+            self.hooks.add(BrokenImagesFile(), id="broken_images")
         self.hooks.extend(self.build_hooks())
         self.hooks.stop_for([h.key for h in config.all_hooks if h.on_error == "raise"])
         self.hooks.bind(self)
@@ -269,26 +278,45 @@ class DefaultTrainer(SimpleTrainer):
             Metrics as fractions, by test set.
         """
         self.rankings = []
+        retrievals = []
         for position, evaluator in enumerate(self.evaluators):
             self.hooks.before_eval(trainer=self, name=evaluator.name)
             retrieval = evaluator.evaluate(self.eval_model, self.check_interrupt)
+            retrievals.append(retrieval)
             self.rankings += evaluator.rankings(retrieval, seed=self.config.seed)
-            evaluation = Evaluation.of(
-                evaluator.name,
-                retrieval.result,
-                step=self.iter,
-                epoch=self.iter / len(self.data_loader),
-                test_feature=feature_of(self.eval_model),
+            self._add_result(
+                evaluator.name, retrieval.result, evaluator.caveats, is_first=position == 0
             )
-            # The untrained model is measured to show the gain; it is never the best one.
-            is_monitored = position == 0 and self.iter > 0
-            monitor = self.config.evaluate.monitor if is_monitored else None
-            self.results.add(evaluation, monitor=monitor)
-            log.info("%s", evaluation.line())
-            scalars = {f"{evaluator.name}/{key}": v for key, v in evaluation.metrics.items()}
-            self.log_scalars(self.iter, scalars)
-            self.hooks.after_eval(trainer=self, name=evaluator.name, metrics=evaluation.metrics)
+        if self.config.evaluate.combine and len(self.evaluators) > 1:
+            name = combined_name(self.evaluators)
+            self.hooks.before_eval(trainer=self, name=name)
+            result, caveats = evaluate_combined(self.evaluators, retrievals, self.config)
+            self._add_result(name, result, caveats)
         return self.results.latest()
+
+    def _add_result(
+        self,
+        name: str,
+        result: RetrievalResult,
+        caveats: Sequence[str],
+        *,
+        is_first: bool = False,
+    ) -> None:
+        evaluation = Evaluation.of(
+            name,
+            result,
+            step=self.iter,
+            epoch=self.iter / len(self.data_loader),
+            test_feature=feature_of(self.eval_model),
+            caveats=caveats,
+        )
+        # The untrained model is measured to show the gain; it is never the best one.
+        monitor = self.config.evaluate.monitor if is_first and self.iter > 0 else None
+        self.results.add(evaluation, monitor=monitor)
+        log.info("%s", evaluation.line())
+        scalars = {f"{name}/{key}": value for key, value in evaluation.metrics.items()}
+        self.log_scalars(self.iter, scalars)
+        self.hooks.after_eval(trainer=self, name=name, metrics=evaluation.metrics)
 
     @property
     def _memory_format(self) -> torch.memory_format:

@@ -6,13 +6,18 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
+
 from reid_core.checkpoint.random_state import seed_everything
 from reid_core.checkpoint.weights import load_into, read_state_dict
 from reid_core.config import Config
+from reid_core.config.components import Component
 from reid_core.config.load import config_from_plain
 from reid_core.contracts import ReidModel
 from reid_core.data.sources import Sources
 from reid_core.engine.check import check_config
+from reid_core.engine.combined import combined_name, evaluate_combined
+from reid_core.engine.data_check import check_data
 from reid_core.engine.device import pick_device
 from reid_core.engine.evaluator import Evaluator
 from reid_core.engine.restore import differences
@@ -113,26 +118,51 @@ def evaluate_model(
 
 
 def _evaluate_model(config: Config, model: ReidModel, info: WeightsInfo) -> list[Evaluation]:
-    sources = Sources(train=[], test=config.data.test_sets)
+    sources = Sources(
+        train=_trained_and_tested(config),
+        test=config.data.test_sets,
+        combine_all=config.data.combine_all,
+    )
     device = pick_device(config.device)
-    evaluators = [Evaluator(s, config, device) for s in sources.test_sets()]
-    for evaluator in evaluators:
-        evaluator.condition_on(model.conditions, info.cameras)
+    tests = sources.test_sets()
+    check_data(config, [], tests)
+    evaluators = [Evaluator(test, config, device) for test in tests]
+    for component, evaluator in zip(config.data.test_sets, evaluators, strict=True):
+        evaluator.condition_on(
+            model.conditions, info.cameras, trained_as=info.name_in_training(component)
+        )
+    retrievals = [evaluator.evaluate(model, lambda: None) for evaluator in evaluators]
+    results = [
+        (evaluator.name, retrieval.result, list(evaluator.caveats))
+        for evaluator, retrieval in zip(evaluators, retrievals, strict=True)
+    ]
+    if config.evaluate.combine and len(evaluators) > 1:
+        together = evaluate_combined(evaluators, retrievals, config)
+        results.append((combined_name(evaluators), *together))
     return [
         Evaluation.of(
-            evaluator.name,
-            evaluator.evaluate(model, lambda: None).result,
+            name,
+            result,
             step=info.step,
             epoch=info.epoch,
             weights=info.label,
             test_feature=feature_of(model),
+            caveats=caveats,
         )
-        for evaluator in evaluators
+        for name, result, caveats in results
     ]
 
 
+def _trained_and_tested(config: Config) -> list[Component]:
+    """Return the training sets that are tested too; others need not be on this machine."""
+    return [component for component in config.data.train if component in config.data.test_sets]
+
+
 def _ready(model: ReidModel, config: Config) -> ReidModel:
-    return model.to(pick_device(config.device)).eval()
+    # The layout of training: another one gives sums that are rounded otherwise.
+    is_last = config.train.channels_last
+    layout = torch.channels_last if is_last else torch.contiguous_format
+    return model.to(pick_device(config.device)).to(memory_format=layout).eval()
 
 
 def _with_backbone(config: Config, **changes: object) -> Config:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from reid_core.config import Config
 from reid_core.contracts import Batch
-from reid_core.data.cameras import CameraMap
+from reid_core.data.broken_images import BrokenImages
+from reid_core.data.cameras import CameraMap, are_view_codes
 from reid_core.data.columns import number_columns
 from reid_core.data.image_dataset import Collate, ImageDataset
 from reid_core.data.loader import Normalize, TestLoader, usable_workers
@@ -27,9 +28,11 @@ from reid_core.evaluation import (
     evaluate_retrieval,
     extract_embeddings,
     match_coverage,
+    no_camera,
     top_matches,
 )
 from reid_core.plugins.registries import PROTOCOLS
+from reid_core.report.thumbnails import shown_by
 
 log = logging.getLogger("reid_core")
 
@@ -73,7 +76,9 @@ class Evaluator:
         self._set = test_set
         self._config = config
         self._device = device
-        self._protocol = build_protocol(config)
+        self.caveats = test_set.caveats
+        self.has_cameras = test_set.rows.has_cameras
+        self._protocol = _protocol_for(test_set, config)
         self._pids, self._camids = test_set.codes()
         self._dataset = ImageDataset(
             test_set.rows,
@@ -84,14 +89,24 @@ class Evaluator:
             broken_images=config.data.broken_images,
         )
         self._columns = dict(number_columns([test_set.rows]))
+        self._label_columns = test_set.rows.columns
+        #: Images that could not be read, and were left out.
+        self.broken = BrokenImages()
         self._check_coverage()
 
-    def condition_on(self, conditions: Sequence[str], cameras: CameraMap | None) -> None:
+    def condition_on(
+        self,
+        conditions: Sequence[str],
+        cameras: CameraMap | None,
+        *,
+        trained_as: str | None = None,
+    ) -> None:
         """Prepare for a model that wants to know more than the pixels.
 
         Args:
             conditions: What it wants, of ``camids`` and ``viewids``.
             cameras: The cameras it was trained with; None where that is not known.
+            trained_as: The name that the set had in training; None is the one it has here.
 
         Raises:
             DataError: The test set does not say it, or has a camera that was not trained with.
@@ -102,17 +117,22 @@ class Evaluator:
                     f"test set {self.name}: the model is conditioned on cameras, and its weights "
                     "do not say which; evaluate the weights of a run folder"
                 )
-            self._columns["training_camids"] = cameras.codes(self._set.rows)
-        if "viewids" in conditions and "viewids" not in self._columns:
-            raise DataError(
-                f"test set {self.name}: the model is conditioned on views, and the set has no "
-                "column viewids; choose a set that has one, or a model without the condition"
-            )
+            rows = self._set.rows
+            rows = rows if trained_as is None else replace(rows, name=trained_as)
+            self._columns["training_camids"] = cameras.codes(rows)
+        if "viewids" in conditions:
+            views = self._set.rows.columns.get("viewids")
+            if views is None or not are_view_codes(views):
+                has = "no column viewids" if views is None else "a column viewids of other values"
+                raise DataError(
+                    f"test set {self.name}: the model is conditioned on views, and the set has "
+                    f"{has}; choose a set with integers from 0, or a model without the condition"
+                )
 
     def _check_coverage(self) -> None:
         count = self._set.num_query
-        query = Labels(self._pids[:count], self._camids[:count])
-        gallery = Labels(self._pids[count:], self._camids[count:])
+        labels = Labels(self._pids, self._camids, self._label_columns)
+        query, gallery = labels.block(0, count), labels.block(count, len(labels))
         coverage = match_coverage(query, gallery, protocol=self._protocol)
         try:
             coverage.require_valid()
@@ -120,10 +140,15 @@ class Evaluator:
             raise DataError(f"test set {self.name}: {error}") from error
         if coverage.num_valid < coverage.num_queries:
             log.warning(
-                "test set %s: %d of %d queries have no valid match and are skipped",
+                "test set %s: %d of %d queries have no valid match and are skipped: %d show an "
+                "identity that is not in the gallery, %d have only matches that protocol %s leaves "
+                "out; 'reid-data check' names them",
                 self.name,
                 coverage.num_queries - coverage.num_valid,
                 coverage.num_queries,
+                coverage.num_absent,
+                coverage.num_excluded,
+                coverage.protocol,
             )
 
     def evaluate(self, model: EmbeddingModel, between_batches: Callable[[], None]) -> Retrieval:
@@ -139,6 +164,15 @@ class Evaluator:
         num_query = int((rows < self._set.num_query).sum())
         if len(rows) < len(valid):
             log.warning("test set %s: %d broken images left out", self.name, len(valid) - len(rows))
+        for split, number, total in (
+            ("query", num_query, self._set.num_query),
+            ("gallery", len(rows) - num_query, len(valid) - self._set.num_query),
+        ):
+            if not number:
+                raise DataError(
+                    f"test set {self.name}: all {total} {split} images are broken, so there is "
+                    "nothing to measure; broken_images.json and 'reid-data check' name them"
+                )
         features = features[torch.from_numpy(rows)]
         query = self._embeddings(features[:num_query], rows[:num_query])
         gallery = self._embeddings(features[num_query:], rows[num_query:])
@@ -163,11 +197,19 @@ class Evaluator:
         for batch in loader:
             broken = batch.index[~batch.columns["is_valid"]]
             valid[broken.cpu().numpy()] = False
+            for image in self.broken.note(loader.broken):
+                log.warning(
+                    "test set %s: broken image left out: %s (%s)",
+                    self.name,
+                    image.path,
+                    image.reason,
+                )
             yield batch
             between_batches()
 
     def _embeddings(self, features: torch.Tensor, rows: NDArray[np.int64]) -> Embeddings:
-        return Embeddings(features, self._pids[rows], self._camids[rows])
+        columns = {name: column[rows] for name, column in self._label_columns.items()}
+        return Embeddings(features, self._pids[rows], self._camids[rows], columns)
 
     def rankings(
         self,
@@ -228,6 +270,7 @@ class Evaluator:
             "path": self._dataset.path(row),
             "pid": str(rows.pids[row]),
             "camid": str(rows.camids[row]),
+            **shown_by(self._dataset.rows, row),
         }
 
 
@@ -240,6 +283,23 @@ def build_protocol(config: Config) -> Protocol:
             "expected a reid_core.evaluation.Protocol"
         )
     return protocol
+
+
+def _protocol_for(test_set: TestSet, config: Config) -> Protocol:
+    """Return the config's protocol, or the one without cameras where the set knows none."""
+    protocol = build_protocol(config)
+    if test_set.rows.has_cameras or not protocol.needs_cameras:
+        return protocol
+    without = no_camera()
+    log.warning(
+        "test set %s: its cameras are not known, so it is evaluated by protocol %s (camera filter "
+        "off), not by %s; its figures cannot be compared with those of protocols that leave out "
+        "the query's own camera",
+        test_set.name,
+        without.name,
+        protocol.name,
+    )
+    return without
 
 
 def _choose_queries(ap: NDArray[np.float64], count: int, seed: int) -> list[tuple[str, int]]:

@@ -26,6 +26,7 @@ def restore(trainer: DefaultTrainer, state: Mapping[str, object]) -> None:
     Raises:
         CheckpointError: It belongs to another model, other identities, or another epoch length.
     """
+    _require_same_names(state["label_map"], trainer.label_map.to_plain())
     if state["label_map"] != trainer.label_map.to_plain():
         raise CheckpointError(
             "the checkpoint was trained on other identities than data.train holds now, so its "
@@ -50,6 +51,21 @@ def restore(trainer: DefaultTrainer, state: Mapping[str, object]) -> None:
     scaler = cast("dict[str, object] | None", state.get("scaler"))
     if trainer.scaler is not None and scaler is not None:
         trainer.scaler.load_state_dict(scaler)
+
+
+def _require_same_names(saved: object, now: Sequence[Mapping[str, object]]) -> None:
+    """Refuse a set of another name first: all else may be as it was."""
+    sets = cast("Sequence[Mapping[str, object]]", saved)
+    if [one["pids"] for one in sets] != [one["pids"] for one in now]:
+        return
+    before = [str(one["dataset"]) for one in sets]
+    names = [str(one["dataset"]) for one in now]
+    if before != names:
+        raise CheckpointError(
+            f"the checkpoint was trained on the same identities, of a data set called "
+            f"{', '.join(before)}; data.train calls it {', '.join(names)}: give it its old name, "
+            "by title or by the name of the table"
+        )
 
 
 def _load_weights(model: nn.Module, state: Mapping[str, Tensor]) -> None:

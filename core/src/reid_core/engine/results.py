@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -30,6 +31,8 @@ class Evaluation:
     #: Where the embedding is taken from, in the words of the head: ``before`` or ``after`` its
     #: normalisation, say; empty where the model does not tell.
     test_feature: str = ""
+    #: Why the numbers say less than they seem to.
+    caveats: list[str] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -41,6 +44,7 @@ class Evaluation:
         epoch: float,
         weights: str = "last",
         test_feature: str = "",
+        caveats: Sequence[str] = (),
     ) -> Evaluation:
         """Make the record of a result."""
         return cls(
@@ -56,12 +60,16 @@ class Evaluation:
             num_gallery=result.num_gallery,
             weights=weights,
             test_feature=test_feature,
+            caveats=list(caveats),
         )
 
     def line(self) -> str:
         """Return the numbers in one line, with protocol and distance beside them."""
         numbers = "  ".join(f"{name} {100 * value:.2f} %" for name, value in self.metrics.items())
-        return f"{self.dataset}: {numbers}  (protocol {self.protocol}, {self.distance} distance)"
+        told = "".join(f"; {caveat}" for caveat in self.caveats)
+        return (
+            f"{self.dataset}: {numbers}  (protocol {self.protocol}, {self.distance} distance{told})"
+        )
 
 
 def feature_of(model: nn.Module) -> str:

@@ -10,6 +10,7 @@ from typing import cast
 from reid_core.checkpoint.artifact import read_info
 from reid_core.checkpoint.folder import load_checkpoint
 from reid_core.checkpoint.weights import require_file
+from reid_core.config.components import Component
 from reid_core.data.cameras import CameraMap
 from reid_core.engine.run_folder import RunFolder
 from reid_core.errors import CheckpointError
@@ -60,6 +61,18 @@ class WeightsInfo:
             raise
         epoch = cast("int", state["step"]) / cast("int", state["iters_per_epoch"])
         return cls._from(path, {**state, "epoch": epoch})
+
+    def name_in_training(self, component: Component) -> str | None:
+        """Return what a data set was called in training; None where it was not trained on.
+
+        Of two sets of one name the second has another: its cameras are found by that.
+        """
+        if self.config is None or self.cameras is None:
+            return None
+        data = cast("dict[str, list[object]]", self.config["data"])
+        trained = [Component.model_validate(one) for one in data["train"]]
+        names = [name for name, _ in self.cameras.cameras]
+        return names[trained.index(component)] if component in trained else None
 
     @classmethod
     def _from(cls, path: Path, info: Mapping[str, object] | None) -> WeightsInfo:

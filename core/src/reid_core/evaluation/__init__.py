@@ -10,12 +10,13 @@ from reid_core.evaluation.coverage import MatchCoverage, match_coverage
 from reid_core.evaluation.distance import DistanceName, pairwise_distance
 from reid_core.evaluation.embeddings import Embeddings, IdColumn, Labels
 from reid_core.evaluation.extract import EmbeddingModel, extract_embeddings
-from reid_core.evaluation.protocols import OtherCameras, Protocol, market1501
+from reid_core.evaluation.protocols import AnyCamera, OtherCameras, Protocol, market1501, no_camera
 from reid_core.evaluation.ranking import TopMatches, top_matches
 from reid_core.evaluation.result import RetrievalResult
 from reid_core.evaluation.retrieval import evaluate_distances, evaluate_retrieval
 
 __all__ = [
+    "AnyCamera",
     "DistanceName",
     "EmbeddingModel",
     "Embeddings",
@@ -31,6 +32,7 @@ __all__ = [
     "extract_embeddings",
     "market1501",
     "match_coverage",
+    "no_camera",
     "pairwise_distance",
     "top_matches",
 ]

@@ -50,7 +50,7 @@ class MatchCoverage:
         if self.num_excluded:
             advice.append(
                 "check that camids tell the cameras apart; if the data has one camera or none, "
-                "evaluate with a protocol that keeps matches of the query's own camera"
+                "turn the camera filter off with evaluate.protocol=no_camera"
             )
         raise DataError(
             f"0 of {self.num_queries} queries have a valid match, so there is nothing to measure: "
@@ -71,13 +71,30 @@ def match_coverage(query: Labels, gallery: Labels, *, protocol: Protocol) -> Mat
     Returns:
         The counts.
     """
+    num_matches = protocol.count_matches(query, gallery)
+    if num_matches is None:
+        num_matches = count_pairs(query, gallery, protocol)
+    return coverage_of(num_matches, query, gallery, protocol)
+
+
+def count_pairs(query: Labels, gallery: Labels, protocol: Protocol) -> NDArray[np.int64]:
+    """Count the valid matches of each query, pair by pair, in blocks.
+
+    Args:
+        query: Labels of the queries.
+        gallery: Labels of the gallery.
+        protocol: Which gallery entries count for a query.
+
+    Returns:
+        (Q,) int64.
+    """
     finder = MatchFinder(gallery, protocol=protocol)
     num_matches = [
         len(matches)
         for start, stop in block_bounds(len(query), len(gallery))
         for matches in finder.valid(query.block(start, stop))[1]
     ]
-    return coverage_of(np.array(num_matches, dtype=np.int64), query, gallery, protocol)
+    return np.array(num_matches, dtype=np.int64)
 
 
 def coverage_of(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +23,8 @@ class Labels:
     Args:
         pids: (N,) int64 identities.
         camids: (N,) int64 cameras.
+        columns: Further columns by name, each (N, …), numbers or text: ``viewids``,
+            ``modalities``, ``clothids``, …
 
     Raises:
         DataError: A column is not one-dimensional or not of integers, or the lengths differ.
@@ -29,6 +32,7 @@ class Labels:
 
     pids: NDArray[np.int64]
     camids: NDArray[np.int64]
+    columns: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pids", _as_ids("pids", self.pids))
@@ -38,13 +42,41 @@ class Labels:
                 f"labels: {len(self.pids)} pids but {len(self.camids)} camids; "
                 "expected one of each a row"
             )
+        for name, column in self.columns.items():
+            if len(column) != len(self.pids):
+                raise DataError(
+                    f"labels: {len(self.pids)} pids but {len(column)} entries in column {name}; "
+                    "expected one of each a row"
+                )
 
     def __len__(self) -> int:
         return len(self.pids)
 
+    def column(self, name: str) -> NDArray[np.generic]:
+        """Return a further column, (N, …).
+
+        Raises:
+            DataError: There is none of that name.
+        """
+        if name not in self.columns:
+            raise DataError(
+                f"the protocol needs the column {name}, and the test set has "
+                f"{', '.join(self.columns) or 'no further columns'}; choose a data set that has "
+                "it, or another evaluate.protocol"
+            )
+        return self.columns[name]
+
     def block(self, start: int, stop: int) -> Labels:
         """Return the rows from ``start`` up to, not including, ``stop``."""
-        return Labels(pids=self.pids[start:stop], camids=self.camids[start:stop])
+        return self.take(slice(start, stop))
+
+    def take(self, rows: NDArray[np.int64] | slice) -> Labels:
+        """Return the given rows, in the order given, with all their columns."""
+        return Labels(
+            pids=self.pids[rows],
+            camids=self.camids[rows],
+            columns={name: column[rows] for name, column in self.columns.items()},
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +87,7 @@ class Embeddings:
         features: (N, D) floating point, on any device; distances are computed in float32.
         pids: (N,) integer identities, array or tensor.
         camids: (N,) integer cameras, array or tensor.
+        columns: Further columns by name, each (N, …), for protocols that read them.
 
     Raises:
         DataError: ``features`` is not a (N, D) floating point tensor, or a column does not have
@@ -64,6 +97,7 @@ class Embeddings:
     features: Tensor
     pids: IdColumn
     camids: IdColumn
+    columns: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.features, Tensor):
@@ -87,8 +121,12 @@ class Embeddings:
 
     @cached_property
     def labels(self) -> Labels:
-        """Identities and cameras as arrays on the host."""
-        return Labels(pids=_as_ids("pids", self.pids), camids=_as_ids("camids", self.camids))
+        """What is known besides the features, as arrays on the host."""
+        return Labels(
+            pids=_as_ids("pids", self.pids),
+            camids=_as_ids("camids", self.camids),
+            columns=self.columns,
+        )
 
 
 def _as_ids(field: str, values: IdColumn) -> NDArray[np.int64]:

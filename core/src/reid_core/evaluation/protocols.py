@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +23,16 @@ class Protocol(ABC):
     Args:
         name: What a config calls it; stored with every number.
         description: The rule in one line; printed beside every number.
+
+    Attributes:
+        needs_cameras: Whether the rule reads ``camids``. A test set that does not know its cameras
+            is then evaluated by :func:`no_camera` instead, under that name.
     """
 
     name: str
     description: str
+
+    needs_cameras: ClassVar[bool] = False
 
     @abstractmethod
     def excluded(self, query: Labels, gallery: Labels) -> NDArray[np.bool_]:
@@ -42,6 +50,21 @@ class Protocol(ABC):
             changed afterwards.
         """
 
+    def count_matches(self, query: Labels, gallery: Labels) -> NDArray[np.int64] | None:
+        """Count the valid matches of each query without looking at every pair.
+
+        Before training it is checked that queries have matches. A rule for which that is quickly
+        told says it here; otherwise :meth:`excluded` is asked, for all pairs.
+
+        Args:
+            query: Labels of all Q queries.
+            gallery: Labels of all G gallery entries.
+
+        Returns:
+            (Q,) int64, what counting by :meth:`excluded` would give; None leaves it to that.
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class OtherCameras(Protocol):
@@ -55,12 +78,41 @@ class OtherCameras(Protocol):
 
     junk_pid: int = -1
 
+    needs_cameras: ClassVar[bool] = True
+
     def excluded(self, query: Labels, gallery: Labels) -> NDArray[np.bool_]:
         """Leave out junk, and entries with both the pid and the camid of the query."""
         mask: NDArray[np.bool_] = query.pids[:, None] == gallery.pids
         mask &= query.camids[:, None] == gallery.camids
         mask[:, gallery.pids == self.junk_pid] = True
         return mask
+
+    def count_matches(self, query: Labels, gallery: Labels) -> NDArray[np.int64]:
+        """Count the entries of the query's pid, less those of its camid."""
+        of_pid = _count([query.pids], [gallery.pids])
+        of_both = _count([query.pids, query.camids], [gallery.pids, gallery.camids])
+        return np.where(query.pids == self.junk_pid, 0, of_pid - of_both)
+
+
+@dataclass(frozen=True)
+class AnyCamera(Protocol):
+    """Search everywhere, the query's own camera too.
+
+    Args:
+        name: What a config calls it.
+        description: The rule in one line.
+        junk_pid: Gallery entries of this pid are left out for every query.
+    """
+
+    junk_pid: int = -1
+
+    def excluded(self, query: Labels, gallery: Labels) -> NDArray[np.bool_]:
+        """Leave out junk."""
+        return np.tile(gallery.pids == self.junk_pid, (len(query), 1))
+
+    def count_matches(self, query: Labels, gallery: Labels) -> NDArray[np.int64]:
+        """Count the entries of the query's pid."""
+        return np.where(query.pids == self.junk_pid, 0, _count([query.pids], [gallery.pids]))
 
 
 def market1501() -> Protocol:
@@ -78,3 +130,36 @@ def market1501() -> Protocol:
             "distractors (pid 0) kept, queries without a match skipped"
         ),
     )
+
+
+def no_camera() -> Protocol:
+    """Return the protocol for data whose cameras are not known: no match is left out.
+
+    Junk (pid -1) is left out. Distractors (pid 0) stay, as mistakes. A query without a match is
+    skipped, and counted. Matches in the query's own camera are easier than those in others, so the
+    figures are not comparable with those of ``market1501``.
+
+    Source: original; the rule of face and object retrieval.
+    """
+    return AnyCamera(
+        name="no_camera",
+        description=(
+            "camera filter off: matches in any camera count, junk (pid -1) ignored, "
+            "distractors (pid 0) kept, queries without a match skipped"
+        ),
+    )
+
+
+def _count(
+    wanted: Sequence[NDArray[np.int64]], offered: Sequence[NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Return how often the values of each wanted row stand together in a row that is offered."""
+    columns = [np.concatenate(pair) for pair in zip(wanted, offered, strict=True)]
+    codes = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        values, numbers = np.unique(column, return_inverse=True)
+        codes = codes * len(values) + numbers
+    values, codes = np.unique(codes, return_inverse=True)
+    num_wanted = len(wanted[0])
+    counts = np.bincount(codes[num_wanted:], minlength=len(values))
+    return counts[codes[:num_wanted]].astype(np.int64)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reid_core.errors import UsageError
 from reid_core.evaluation.blocks import block_bounds
 from reid_core.evaluation.distance import DistanceName, GalleryDistance, check_same_width
-from reid_core.evaluation.embeddings import Embeddings, Labels
+from reid_core.evaluation.embeddings import Embeddings
 from reid_core.evaluation.matches import MatchFinder
 from reid_core.evaluation.protocols import Protocol
 from reid_core.evaluation.retrieval import check_finite
@@ -74,7 +74,7 @@ def top_matches(
     chosen = query.features[query_rows.tolist()]
     check_finite(chosen, side="query")
     check_finite(gallery.features, side="gallery")
-    labels = Labels(pids=query.labels.pids[query_rows], camids=query.labels.camids[query_rows])
+    labels = query.labels.take(query_rows)
     distances_to = GalleryDistance(gallery.features, metric=distance)
     finder = MatchFinder(gallery.labels, protocol=protocol)
 

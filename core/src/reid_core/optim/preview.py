@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from reid_core.config import Config
 from reid_core.data.cameras import camera_codes
+from reid_core.data.columns import shared_columns
 from reid_core.data.labels import LabelMap
 from reid_core.data.sources import Sources
 from reid_core.data.train_data import build_sampler
@@ -114,4 +115,11 @@ def steps_of_data(config: Config) -> int:
     manifests = Sources(train=config.data.train, test=[]).train_manifests()
     labels = LabelMap.of(manifests).labels(manifests)
     sizes = {manifest.name: len(manifest) for manifest in manifests}
-    return len(build_sampler(config, labels, camera_codes(manifests), sizes=sizes))
+    sampler = build_sampler(
+        config,
+        labels,
+        camera_codes(manifests),
+        columns=shared_columns(manifests),
+        sizes=sizes,
+    )
+    return len(sampler)

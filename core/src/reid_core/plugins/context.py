@@ -12,7 +12,7 @@ CONTEXT: Mapping[str, tuple[str, ...]] = {
     "losses": ("num_classes", "feature_dim", "weight"),
     "models": ("backbone", "head", "losses", "num_classes", "image_size"),
     "transforms": ("image_size", "image_mean", "image_std"),
-    "samplers": ("labels", "camids", "sets", "set_names", "seed"),
+    "samplers": ("labels", "camids", "columns", "sets", "set_names", "seed"),
     "schedules": ("total_epochs", "warmup_epochs", "tick_epochs", "base_lr"),
     "optimizers": ("params",),
 }

@@ -29,6 +29,7 @@ class Page:
     charts: tuple[Chart, ...]
     finals: tuple[FinalRow, ...]
     protocols: tuple[tuple[str, str], ...]
+    caveats: tuple[tuple[str, str], ...]
     galleries: tuple[GalleryRow, ...]
     num_galleries_left_out: int
     components: tuple[Component, ...]
@@ -63,6 +64,7 @@ def make_page(run: RunFolder) -> Page:
         charts=charts(run.metrics, run.results),
         finals=final_rows(results),
         protocols=_protocols(results),
+        caveats=_caveats(results),
         galleries=gallery_rows(rankings, run.results),
         num_galleries_left_out=max(0, len(rankings) - MAX_ROWS),
         components=run.components,
@@ -95,3 +97,9 @@ def _protocols(results: Results) -> tuple[tuple[str, str], ...]:
         if one.protocol_description
     }
     return tuple(found.items())
+
+
+def _caveats(results: Results) -> tuple[tuple[str, str], ...]:
+    """Return data set and caveat of each that was said, once."""
+    pairs = ((one.dataset, caveat) for one in results.evaluations for caveat in one.caveats)
+    return tuple(dict.fromkeys(pairs))

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from reid_core.data.image_reader import read_image
+from reid_core.data.image_reader import decode_image
 from reid_core.data.manifest import SPLITS, Manifest
 from reid_core.testing.base import Conformance
 from reid_core.testing.dataset_probe import build_elsewhere, fingerprint
@@ -79,16 +79,26 @@ class DatasetConformance(Conformance):
                 f"path {path!r} is not relative with forward slashes; use "
                 "file.relative_to(root).as_posix()",
             )
-            self.require(
-                (manifest.root / path).is_file(),
-                f"there is no file {manifest.root / path}; paths are relative to the manifest's "
-                "root",
-            )
+            with self.attempt(
+                f"reading {manifest.images.locate(path)}",
+                "expected a file: paths are relative to the manifest's root, or what its store "
+                "knows",
+            ):
+                manifest.images.read(path)
         for split in SPLITS:
             rows = manifest.select(split)
             for path in rows.paths[:_DECODED].tolist():
                 with self.attempt(f"reading {path}", "expected an image file"):
-                    read_image(str(rows.root / path))
+                    decode_image(rows.images.read(path), path)
+
+    def test_cameras_are_known_or_said_not_to_be(self, tmp_path: Path) -> None:
+        """Without cameras, ``camids`` is 0 in every row, as ``no_cameras`` makes it."""
+        manifest = self.build_manifest(tmp_path)
+        self.require(
+            manifest.has_cameras or not np.any(manifest.camids != 0),
+            "it says has_cameras=False, and its camids are not all 0; use "
+            "reid_core.data.manifest.no_cameras(len(paths))",
+        )
 
     def test_two_builds_are_equal(self, tmp_path: Path) -> None:
         """Rows and their order are a function of the files alone."""

@@ -14,7 +14,6 @@ import numpy as np
 
 from reid_core.data.manifest import Manifest
 from reid_core.plugins.registries import DATASETS
-from reid_core.testing.subprocesses import child_environment
 
 #: A build that takes longer is given up, in seconds.
 _TIMEOUT = 180
@@ -26,10 +25,15 @@ def fingerprint(manifest: object) -> str:
     """Return a digest of all that a manifest says; equal for equal rows in equal order."""
     if not isinstance(manifest, Manifest):
         return f"a {type(manifest).__name__}"
-    digest = hashlib.sha256(f"{manifest.name} {manifest.root.absolute()}".encode())
+    facts = (manifest.has_cameras, manifest.distractors, sorted(manifest.expected.items()))
+    digest = hashlib.sha256(f"{manifest.name} {manifest.root.absolute()} {facts}".encode())
     columns = {"paths": manifest.paths, "pids": manifest.pids, "camids": manifest.camids}
     for name, values in {**columns, "splits": manifest.splits, **manifest.columns}.items():
-        array = np.ascontiguousarray(values)
+        # Text of any width keeps its letters elsewhere than in the array.
+        is_any_width = np.asarray(values).dtype.kind == "T"
+        array = np.ascontiguousarray(
+            np.array(values.tolist(), dtype=np.str_) if is_any_width else values
+        )
         digest.update(f"{name} {array.dtype} {array.shape}".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
@@ -48,9 +52,12 @@ def build_elsewhere(name: str, parameters: Mapping[str, object]) -> dict[str, st
     Raises:
         RuntimeError: The process failed.
     """
+    from reid_core.testing.subprocesses import child_environment
+
     found = {}
     for circumstance, mode in CIRCUMSTANCES.items():
-        command = [sys.executable, "-P", "-m", "reid_core.testing.dataset_probe", mode, name]
+        # As a file: as a module it would load the whole kit first, and with it torch.
+        command = [sys.executable, "-P", __file__, mode, name]
         done = subprocess.run(
             [*command, json.dumps(dict(parameters))],
             env=child_environment(sys.path, PYTHONHASHSEED="12345"),

@@ -17,13 +17,14 @@ class ProtocolConformance(Conformance):
     kind = "protocols"
 
     def query(self) -> Labels:
-        """Return the queries: 12 of 5 identities in 3 cameras."""
+        """Return the queries: 12 of 5 identities in 3 cameras, with views, clothes, modalities."""
         return _labels(12, 5, seed=0)
 
     def gallery(self) -> Labels:
         """Return the gallery: 40 entries of 6 identities, with distractors (0) and junk (-1)."""
         plain = _labels(40, 6, seed=1)
-        return Labels(pids=np.where(np.arange(40) % 9 == 0, -1, plain.pids), camids=plain.camids)
+        pids = np.where(np.arange(40) % 9 == 0, -1, plain.pids)
+        return Labels(pids=pids, camids=plain.camids, columns=plain.columns)
 
     def build_protocol(self) -> Protocol:
         """Build the protocol."""
@@ -74,6 +75,20 @@ class ProtocolConformance(Conformance):
                 "excluded() changes the labels that it is given; work on a copy",
             )
 
+    def test_matches_are_counted_as_excluded_leaves_them(self) -> None:
+        """``count_matches``, where it answers, agrees with ``excluded``."""
+        protocol, query, gallery = self.build_protocol(), self.query(), self.gallery()
+        counted = protocol.count_matches(query, gallery)
+        if counted is None:
+            return
+        is_match = query.pids[:, None] == gallery.pids
+        expected = (is_match & ~self._excluded(protocol, query, gallery)).sum(axis=1)
+        self.require(
+            np.array_equal(counted, expected),
+            f"count_matches() gives {counted.tolist()}, and excluded() leaves "
+            f"{expected.tolist()}; let it return None, or count what excluded() leaves",
+        )
+
     def test_blocks_of_queries_give_the_same(self) -> None:
         """Queries are asked for in blocks: a row depends on its own query alone."""
         protocol, query, gallery = self.build_protocol(), self.query(), self.gallery()
@@ -92,7 +107,7 @@ class ProtocolConformance(Conformance):
         """A permuted gallery gives the permuted table."""
         protocol, query, gallery = self.build_protocol(), self.query(), self.gallery()
         order = np.random.default_rng(2).permutation(len(gallery))
-        permuted = Labels(pids=gallery.pids[order], camids=gallery.camids[order])
+        permuted = gallery.take(order)
         self.require(
             np.array_equal(
                 self._excluded(protocol, query, permuted),
@@ -118,7 +133,15 @@ class ProtocolConformance(Conformance):
 
 def _labels(count: int, identities: int, seed: int) -> Labels:
     rng = np.random.default_rng(seed)
-    return Labels(pids=rng.integers(0, identities, count), camids=rng.integers(0, 3, count))
+    return Labels(
+        pids=rng.integers(0, identities, count),
+        camids=rng.integers(0, 3, count),
+        columns={
+            "viewids": rng.integers(0, 4, count),
+            "clothids": rng.integers(0, 3, count),
+            "modalities": rng.choice(["infrared", "rgb"], count),
+        },
+    )
 
 
 def _array(value: object) -> str:

@@ -44,6 +44,11 @@ class SamplerConformance(Conformance):
         camids.flags.writeable = False
         return camids
 
+    def columns(self) -> dict[str, NDArray[np.generic]]:
+        """Return further columns of the rows: ``viewids``, 0 to 2, and ``modalities``, text."""
+        views = np.random.default_rng(2).integers(0, 3, len(self.labels()))
+        return {"viewids": views, "modalities": np.where(views == 0, "infrared", "rgb")}
+
     def sets(self) -> NDArray[np.int64]:
         """Return which data set each row is from, (N,) int64, read-only."""
         sets = (self.labels() >= 8).astype(np.int64)
@@ -55,6 +60,7 @@ class SamplerConformance(Conformance):
         return {
             "labels": self.labels(),
             "camids": self.camids(),
+            "columns": self.columns(),
             "sets": self.sets(),
             "set_names": _SET_NAMES,
             "seed": 0,

@@ -82,9 +82,9 @@ def test_the_summary_tells_the_mean_of_the_images_and_who_was_seen_by_one_camera
     assert made.summary() == (
         "2 batches of 2 identities x 3 images from different cameras: an epoch draws 12 from 16 "
         "images, it sees on average 9 of 16 images (56.2%) and 4 of 5 identities (80.0%); 2 "
-        "identities were seen by one camera only"
+        "identities have one of the cameras only"
     )
-    assert "one camera only" not in sampler([[0, 1]] * 2, identities=2).summary()
+    assert "of the cameras only" not in sampler([[0, 1]] * 2, identities=2).summary()
 
 
 def test_what_cannot_make_a_batch_is_refused_as_by_the_identity_sampler():
@@ -100,3 +100,44 @@ def test_it_is_an_epoch_sampler_that_leaves_global_random_state_alone(global_ran
     list(made.batches(0))
     assert isinstance(made, EpochSampler)
     assert global_random_state() == before
+
+
+def test_across_another_column_that_is_what_differs():
+    labels, camids = np.repeat([0, 1, 2], 6), np.zeros(18, dtype=np.int64)
+    modalities = np.array(["rgb", "rgb", "rgb", "rgb", "infrared", "infrared"] * 3)
+    made = BalancedIdentitySampler(
+        labels=labels,
+        camids=camids,
+        seed=0,
+        identities=3,
+        instances=2,
+        across="modalities",
+        columns={"modalities": modalities},
+    )
+    for epoch in range(20):
+        (batch,) = made.batches(epoch)
+        pairs = modalities[batch].reshape(3, 2)
+        assert (pairs[:, 0] != pairs[:, 1]).all()
+    assert "from different modalities" in made.summary()
+
+
+def test_a_column_that_the_sets_lack_is_named_with_those_they_have():
+    columns = {"clothids": np.zeros(4), "attributes": np.zeros((4, 2))}
+    with pytest.raises(
+        ConfigError, match=r"no column clothid; did you mean clothids\?; expected one of camids, cl"
+    ):
+        BalancedIdentitySampler(
+            labels=np.arange(4),
+            camids=np.zeros(4),
+            seed=0,
+            identities=2,
+            across="clothid",
+            columns=columns,
+        )
+
+
+def test_cameras_that_are_not_known_are_refused_with_a_way_out():
+    with pytest.raises(DataError, match=r"for 3 of 4 training images .*data\.batch\.sampler to"):
+        BalancedIdentitySampler(
+            labels=np.arange(4), camids=np.array([0, -1, -1, -1]), seed=0, identities=2
+        )
