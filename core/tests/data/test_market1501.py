@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from reid_core.data.datasets.folder import folder as read_folder
 from reid_core.data.datasets.market1501 import market1501
 from reid_core.data.image_reader import read_image
+from reid_core.data.manifest import Count
 from reid_core.errors import DataError
 from reid_core.testing import write_tiny_market
 
@@ -168,11 +170,71 @@ def test_an_empty_folder_is_described(tmp_path):
         market1501(tmp_path)
 
 
-def test_a_folder_for_each_identity_is_told_from_this_layout(tmp_path):
-    (tmp_path / "bounding_box_train" / "0002").mkdir(parents=True)
-    (tmp_path / "bounding_box_train" / "0002" / "a.jpg").touch()
-    with pytest.raises(DataError, match=r"found folders: 0002 \(all images of a split lie in one"):
+@pytest.mark.parametrize("identities", ["bounding_box_train", ""])
+def test_b007_a_folder_for_each_identity_is_told_and_its_reader_reads_it(identities, tmp_path):
+    for pid in ("0002", "0007"):
+        (tmp_path / identities / pid).mkdir(parents=True)
+        (tmp_path / identities / pid / "a.jpg").touch()
+    with pytest.raises(DataError) as caught:
         market1501(tmp_path)
+    seen = (
+        "found folders: 0002, 0007 (all images of a split lie in one folder here, not in one an "
+        "identity)"
+        if identities
+        else "it holds 0002, 0007;"
+    )
+    assert seen in str(caught.value)
+    assert str(caught.value).endswith(
+        "if each of these folders is an identity, the data set `folder` reads them: "
+        f"{{name: folder, root: {tmp_path}}}"
+    )
+    manifest = read_folder(tmp_path)
+    assert manifest.summary().endswith("train 2 images of 2 ids, cameras not known")
+
+
+def test_folders_without_images_are_not_taken_for_identities(tmp_path):
+    (tmp_path / "query" / "empty").mkdir(parents=True)
+    with pytest.raises(DataError) as caught:
+        market1501(tmp_path)
+    assert "data set `folder`" not in str(caught.value)
+
+
+def test_more_distractors_stand_for_nobody_and_are_in_the_gallery(make_set, tmp_path):
+    names = ["0000_c1s1_000001_00.jpg", "-1_c2s1_000002_00.jpg", "0003_c3s1_000003_00.jpg", "x.jpg"]
+    (tmp_path / "images").mkdir()
+    make_set(tmp_path)
+    for name in names:
+        (tmp_path / "images" / name).touch()
+    assert columns(market1501(tmp_path)) == EXPECTED
+    manifest = market1501(tmp_path, distractors_500k=True)
+    added = [columns[len(EXPECTED[0]) :] for columns in columns(manifest)]
+    assert added == [
+        ["images/0000_c1s1_000001_00.jpg", "images/0003_c3s1_000003_00.jpg"],
+        [0, 0],
+        [1, 3],
+        ["gallery", "gallery"],
+    ]
+    assert manifest.distractors == (0,)
+    assert manifest.expected["gallery"] == Count(515913, 751)
+    assert manifest.notes[0] == "1 junk images (identity -1) left out"
+    assert manifest.notes[1] == "3 distractors (identity 0) in the gallery"
+
+
+@pytest.mark.parametrize("with_folder", [True, False])
+def test_more_distractors_that_are_not_there_are_an_error(with_folder, make_set, tmp_path):
+    make_set(tmp_path)
+    if with_folder:
+        (tmp_path / "images").mkdir()
+    with pytest.raises(DataError, match=r"distractors_500k is set, but there is no image .*images"):
+        market1501(tmp_path, distractors_500k=True)
+
+
+def test_b008_counts_are_expected_of_market_1501_only(make_set, tmp_path):
+    make_set(tmp_path)
+    assert market1501(tmp_path).expected == {
+        "train": Count(12936, 751), "query": Count(3368, 750), "gallery": Count(15913, 751),
+    }  # fmt: skip
+    assert market1501(tmp_path, title="mine").expected == {}
 
 
 def test_only_misnamed_images_are_an_error_that_shows_some(tmp_path):

@@ -98,6 +98,7 @@ def test_there_is_a_place_for_every_kind_that_a_configuration_names() -> None:
 #: What to put in for the parameters without a default.
 FILLED = {
     "root": ".",
+    "file": "images.csv",
     "model_name": "resnet18",
     "milestones": "[2]",
     "optimizer": "lamb",
@@ -107,6 +108,7 @@ FILLED = {
     "loss": "TripletMarginLoss",
     "weights": "{train: 2}",
     "num_attributes": "3",
+    "lists": "[images.txt]",
 }
 
 

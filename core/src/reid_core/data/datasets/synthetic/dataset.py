@@ -77,6 +77,7 @@ def synthetic(
         splits=np.array([picture.split for picture in pictures], dtype=np.str_),
         columns=columns(pictures, settings.profile),
         notes=(f"drawn by the program (generator version {GENERATOR_VERSION}), not photographs",),
+        distractors=(0,),
     )
 
 
