@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
-from reid_core.data.image_reader import BrokenImageError, read_image
+import numpy as np
+
+from reid_core.data.image_rows import ImageRows
 from reid_core.data.manifest import Manifest
+from reid_core.doctor.examine import check_images as look_at_images
+from reid_core.doctor.quick import log_findings
+from reid_core.doctor.scan import scan_images
 from reid_core.engine.default_trainer import DefaultTrainer
 from reid_core.errors import DataError
-from reid_core.progress import track
 
 log = logging.getLogger("reid_core")
 
-_THREADS = 4
-
 
 def check_images(trainer: DefaultTrainer) -> None:
-    """Decode every image that the run would read.
+    """Decode every image that the run would read, and log what the doctor finds in them.
 
     Raises:
         DataError: Some are broken and ``data.broken_images`` is ``fail``; all are listed.
     """
-    manifests = [*trainer.train_manifests, *(s.rows for s in trainer.sources.test_sets_or_none())]
-    paths = list(dict.fromkeys(path for manifest in manifests for path in _paths(manifest)))
-    with ThreadPoolExecutor(_THREADS) as pool:
-        results = pool.map(_fault, paths)
-        faults = [f for f in track(results, total=len(paths), description="reading images") if f]
-    if not faults:
-        log.info("all %d images can be read", len(paths))
+    scan = scan_images(_without_repeats(trainer))
+    log_findings(one for one in look_at_images(scan) if one.code != "broken-images")
+    number = len(scan.facts)
+    if not scan.faults:
+        log.info("all %d images can be read", number)
         return
-    text = f"{len(faults)} of {len(paths)} images are broken:\n  " + "\n  ".join(faults)
+    listed = "\n  ".join(fault.message for fault in scan.faults.values())
+    text = f"{len(scan.faults)} of {number} images are broken:\n  {listed}"
     if trainer.config.data.broken_images == "skip":
         log.warning("%s", text)
         return
@@ -46,13 +45,17 @@ def check_first_batch(trainer: DefaultTrainer) -> None:
     log.info("first batch: images %s, %s", tuple(batch.images.shape), losses)
 
 
-def _paths(manifest: Manifest) -> Iterator[str]:
-    return (str(manifest.root / path) for path in manifest.paths.tolist())
-
-
-def _fault(path: str) -> str | None:
-    try:
-        read_image(path)
-    except BrokenImageError as error:
-        return str(error)
-    return None
+def _without_repeats(trainer: DefaultTrainer) -> list[Manifest]:
+    """Return the rows of the run; an image that is trained on and tested comes once."""
+    seen: set[tuple[str, tuple[float, ...] | None]] = set()
+    manifests = []
+    for whole in (*trainer.train_manifests, *(s.rows for s in trainer.sources.test_sets_or_none())):
+        images = ImageRows([whole])
+        kept = []
+        for row in range(len(whole)):
+            key = images.locate(row), images.box(row)
+            if key not in seen:
+                seen.add(key)
+                kept.append(row)
+        manifests.append(whole.take(np.array(kept, dtype=np.intp)))
+    return manifests
