@@ -8,13 +8,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from reid_core.cli import config, evaluate, plugins, train
+from reid_core.cli import config, data, evaluate, plugins, train
 from reid_core.plugins.component_ref import Status
 
 COMMANDS = {
     "reid-train": train.main,
     "reid-eval": evaluate.main,
     "reid-config": config.main,
+    "reid-data": data.main,
     "reid-plugins": plugins.main,
 }
 

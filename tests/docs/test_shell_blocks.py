@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from reid_core.cli import config, evaluate, plugins, train
+from reid_core.cli import config, data, evaluate, plugins, train
 from reid_core.config import load_config
 from reid_core.templates import parse_names, render_project, template_kind
 
@@ -24,6 +24,7 @@ COMMANDS = {
     "reid-train": train.main,
     "reid-eval": evaluate.main,
     "reid-config": config.main,
+    "reid-data": data.main,
     "reid-plugins": plugins.main,
 }
 

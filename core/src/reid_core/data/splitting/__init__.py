@@ -1,0 +1,1 @@
+"""Cutting a data set into train, query and gallery: the rule, the order, the draw and the cut."""
