@@ -1,6 +1,6 @@
 import pytest
 
-from reid_core.errors import DataError
+from reid_core.errors import ConfigError, DataError
 from reid_plugin_datasets.msmt17 import msmt17
 from reid_plugin_datasets.testing import write_msmt17
 
@@ -50,6 +50,55 @@ def test_a_line_that_is_none_is_refused(tmp_path, line, message):
         msmt17(tmp_path)
 
 
-def test_another_version_is_refused(tmp_path):
-    with pytest.raises(DataError, match="version is 'V3'; expected V1 or V2"):
-        msmt17(tmp_path, version="V3")
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"version": "V3"}, "version is 'V3'; expected V1 or V2"),
+        ({"validation": "yes"}, "validation is 'yes'; expected train or out"),
+    ],
+)
+def test_wrong_parameters_are_refused(tmp_path, parameters, message):
+    with pytest.raises(ConfigError, match=message):
+        msmt17(tmp_path, **parameters)
+
+
+def test_the_other_version_is_recognised(tmp_path):
+    write_msmt17(tmp_path, "V2")
+    with pytest.raises(DataError, match=r"MSMT17_V2 holds version V2.*set version: V2"):
+        msmt17(tmp_path / "MSMT17_V2")
+
+
+def test_lists_from_windows_are_read(tmp_path):
+    expected = msmt17(write_msmt17(tmp_path)).paths.tolist()
+    for path in (tmp_path / "MSMT17_V1").glob("list_*.txt"):
+        text = path.read_text().replace("/", "\\").replace("\n", "\r\n")
+        path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert msmt17(tmp_path).paths.tolist() == expected
+
+
+def test_images_that_the_lists_name_and_that_are_missing_are_noted(tmp_path):
+    folder = write_msmt17(tmp_path) / "MSMT17_V1"
+    (folder / "train" / "0000" / "0000_001_05_0303morning_0015_0.jpg").unlink()
+    notes = msmt17(tmp_path).notes
+    assert notes[2:] == (
+        "1 of the 3 images of list_train.txt are missing, for example "
+        "train/0000/0000_001_05_0303morning_0015_0.jpg; 'reid-data check' lists them",
+    )
+
+
+def test_a_list_of_which_nothing_is_there_is_refused(tmp_path):
+    folder = write_msmt17(tmp_path) / "MSMT17_V1"
+    (folder / "test").rename(folder / "old")
+    (folder / "test" / "sub").mkdir(parents=True)
+    with pytest.raises(
+        DataError,
+        match=r"list_query.txt names test/0000/0000_000_01_.*no such file in .*MSMT17_V1; the "
+        r"nearest folder that exists is .*test, which holds sub; put the images where",
+    ):
+        msmt17(tmp_path)
+
+
+@pytest.mark.parametrize(("validation", "images"), [("train", 32621), ("out", 30248)])
+def test_published_counts_are_expected(tmp_path, validation, images):
+    expected = msmt17(write_msmt17(tmp_path), validation=validation).expected
+    assert expected == {"train": (images, 1041), "query": (11659, 3060), "gallery": (82161, 3060)}

@@ -1,5 +1,6 @@
 import pytest
 
+from reid_core.data.manifest import Count
 from reid_core.errors import DataError
 from reid_plugin_datasets.testing import write_image, write_veri776
 from reid_plugin_datasets.veri776 import veri776
@@ -30,11 +31,45 @@ def test_a_view_that_is_no_number_is_refused(tmp_path):
     (tmp_path / "VeRi" / "words.txt").write_text("a.jpg front\n")
     with pytest.raises(DataError, match=r"line 1: it ends in 'front'"):
         veri776(tmp_path, views=["words.txt"])
+    with pytest.raises(
+        DataError, match=r"no file .*VeRi/nothing.txt, nor .*/nothing.txt; set views"
+    ):
+        veri776(tmp_path, views=["nothing.txt"])
 
 
 def test_a_split_without_a_fitting_name_is_refused(tmp_path):
     write_veri776(tmp_path)
     for path in (tmp_path / "VeRi" / "image_query").iterdir():
         path.rename(path.with_name("car.jpg"))
-    with pytest.raises(DataError, match=r"no usable image in .*image_query; names .*: car.jpg"):
+    with pytest.raises(
+        DataError, match=r"in .*image_query; names .*: image_query/car.jpg; .*0001_c001_"
+    ):
         veri776(tmp_path)
+
+
+def test_what_is_ignored_is_noted(tmp_path):
+    folder = write_veri776(tmp_path) / "VeRi" / "image_test"
+    write_image(folder / "car.jpg")
+    write_image(folder / "._0002_c003_00084280_0.jpg")
+    (folder / "0002_c009_x.jpg").mkdir()
+    (folder / "Thumbs.db").touch()
+    assert veri776(tmp_path).notes == (
+        "1 images ignored, whose names are not like 0001_c001_00016450_0.jpg, for example "
+        "image_test/car.jpg",
+        "3 stray files and folders ignored",
+    )
+
+
+def test_published_counts_are_expected(tmp_path):
+    assert veri776(write_veri776(tmp_path)).expected == {
+        "train": (37778, 576),
+        "query": (1678, 200),
+        "gallery": (11579, 200),
+    }
+
+
+def test_a_copy_that_lacks_one_vehicle_is_known(tmp_path, monkeypatch):
+    monkeypatch.setattr("reid_plugin_datasets.veri776._TRAIN_LACKING_ONE", Count(2, 2))
+    manifest = veri776(write_veri776(tmp_path))
+    assert manifest.expected["train"] == (2, 2)
+    assert manifest.notes == ("a copy with 575 of the 576 training vehicles, as others have too",)

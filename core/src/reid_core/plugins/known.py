@@ -6,7 +6,38 @@ from collections.abc import Mapping
 
 #: Names by distribution, by kind; a test compares them with the distributions themselves.
 KNOWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "datasets": {"reid-plugin-datasets": ("msmt17", "vehicleid", "veri776")},
+    "datasets": {
+        "reid-plugin-datasets": (
+            "atrw",
+            "cuhk01",
+            "cuhk02",
+            "cuhk03",
+            "cuhk_sysu",
+            "dukemtmc",
+            "dukemtmc_videoreid",
+            "grid",
+            "ilids",
+            "ltcc",
+            "luperson",
+            "mars",
+            "msmt17",
+            "occluded_duke",
+            "occluded_reid",
+            "p_dukemtmc",
+            "partial_reid",
+            "prcc",
+            "prid",
+            "regdb",
+            "sensereid",
+            "sysu_mm01",
+            "university1652",
+            "vehicleid",
+            "veri776",
+            "veri_wild",
+            "viper",
+            "wildlife",
+        )
+    },
     "backbones": {
         "reid-plugin-osnet": (
             "osnet_x1_0",

@@ -1,6 +1,8 @@
-"""Readers of public re-identification benchmarks for reid-core.
+"""Readers of public re-identification benchmarks for reid-core: a file each, named like the set.
 
-``msmt17``, ``veri776`` and ``vehicleid`` are the data sets that configs name; ``folders`` finds
-them on the disk, ``lists`` reads the text files that come with them, and ``testing`` writes tiny
-copies of them.
+``folders`` finds a set on the disk and lists its images, ``lists``, ``names``, ``table`` and
+``matlab`` read the files that come with it, ``listed`` looks for the images that a list names,
+``layouts`` reads what several sets share, ``draws`` draws random splits by number, ``parameters``
+checks what configs say, and ``rows`` makes the manifest. ``testing`` writes tiny copies of the
+sets.
 """

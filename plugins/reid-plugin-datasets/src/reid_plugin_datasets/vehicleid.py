@@ -7,17 +7,19 @@ from typing import Literal
 
 import numpy as np
 
-from reid_core.data.manifest import Manifest, Split
-from reid_core.errors import DataError
+from reid_core.data.manifest import Count, Manifest, Split, no_cameras
+from reid_core.errors import ConfigError
 from reid_plugin_datasets.folders import find_folder
+from reid_plugin_datasets.listed import require_images
 from reid_plugin_datasets.lists import read_pairs
 
-_LISTS = {
-    "small": "test_list_800.txt",
-    "medium": "test_list_1600.txt",
-    "large": "test_list_2400.txt",
-}
 _TRAIN = "train_list.txt"
+#: Test list, its images and identities, by size.
+_TESTS = {
+    "small": ("test_list_800.txt", 6493, 800),
+    "medium": ("test_list_1600.txt", 13377, 1600),
+    "large": ("test_list_2400.txt", 19777, 2400),
+}
 
 
 def vehicleid(
@@ -26,9 +28,7 @@ def vehicleid(
     """Read VehicleID.
 
     A line of ``train_test_split/train_list.txt`` is ``0042 1178``: image ``image/0042.jpg`` of
-    vehicle 1178. The data set does not say which camera took an image. So every image counts as a
-    camera of its own here, and a protocol that leaves out matches of the query's camera leaves out
-    nothing.
+    vehicle 1178. The data set does not say which camera took an image, so no match is left out.
 
     Of every test identity one image, drawn at random, is the gallery; the others are the queries.
     Published figures are means over ten draws: evaluate with ``draw`` 0 to 9.
@@ -40,42 +40,59 @@ def vehicleid(
         draw: Number of the draw of the gallery, 0 or more; the same number draws the same images.
 
     Returns:
-        The manifest: training, queries and gallery in the order of the lists.
+        The manifest, without cameras: training and test in the order of the lists.
 
     Raises:
-        DataError: Folders or lists are not as described, or ``draw`` is negative.
+        ConfigError: Another ``size``, or ``draw`` is negative.
+        DataError: Folders, lists or files are not as described.
 
     Source: Liu et al., Deep Relative Distance Learning: Tell the Difference Between Similar
         Vehicles, CVPR 2016.
     """
-    if size not in _LISTS:
-        raise DataError(f"data set vehicleid: size is {size!r}; expected small, medium or large")
+    if size not in _TESTS:
+        raise ConfigError(f"data set vehicleid: size is {size!r}; expected small, medium or large")
     if draw < 0:
-        raise DataError(f"data set vehicleid: draw is {draw}; expected 0 or more")
+        raise ConfigError(f"data set vehicleid: draw is {draw}; expected 0 or more")
+    test, images, identities = _TESTS[size]
     folder = find_folder(
         root,
         dataset="vehicleid",
         nested=("VehicleID", "VehicleID_V1.0", "vehicleid"),
-        expected=("image", f"train_test_split/{_TRAIN}", f"train_test_split/{_LISTS[size]}"),
+        expected=("image", f"train_test_split/{_TRAIN}", f"train_test_split/{test}"),
     )
-    trained = read_pairs(folder / "train_test_split" / _TRAIN, dataset="vehicleid")
-    tested = read_pairs(folder / "train_test_split" / _LISTS[size], dataset="vehicleid")
-    splits = _draw_gallery([vehicle for _, vehicle in tested], draw)
+    trained, tested = _read(folder, _TRAIN), _read(folder, test)
+    missing = [
+        note
+        for name, rows in ((_TRAIN, trained), (test, tested))
+        for note in require_images(folder, [p for p, _ in rows], dataset="vehicleid", source=name)
+    ]
     rows = [*trained, *tested]
     return Manifest(
         name="vehicleid",
         root=folder,
-        paths=np.array([f"image/{image}.jpg" for image, _ in rows]),
+        paths=np.array([path for path, _ in rows]),
         pids=np.array([vehicle for _, vehicle in rows], dtype=np.int64),
-        camids=np.arange(len(rows), dtype=np.int64),
-        splits=np.array(["train"] * len(trained) + splits),
-        notes=(
-            "no cameras are known: every image counts as a camera of its own, so that no match is "
-            "left out",
-            f"gallery: one image an identity, draw {draw} ({_LISTS[size]}); published figures are "
-            "means over ten draws",
+        camids=no_cameras(len(rows)),
+        splits=np.array(
+            ["train"] * len(trained) + _draw_gallery([vehicle for _, vehicle in tested], draw)
         ),
+        notes=(
+            f"gallery: one image an identity, draw {draw} ({test}); published figures are means "
+            "over ten draws",
+            *missing,
+        ),
+        has_cameras=False,
+        expected={
+            "train": Count(113346, 13164),
+            "query": Count(images - identities, identities),
+            "gallery": Count(identities, identities),
+        },
     )
+
+
+def _read(folder: Path, name: str) -> list[tuple[str, int]]:
+    pairs = read_pairs(folder / "train_test_split" / name, dataset="vehicleid")
+    return [(f"image/{image.removesuffix('.jpg')}.jpg", vehicle) for image, vehicle in pairs]
 
 
 def _draw_gallery(vehicles: list[int], draw: int) -> list[Split]:

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from reid_core.data.manifest import Manifest, Split
+from reid_core.data.manifest import Count, Manifest, Split
 from reid_core.errors import DataError
 from reid_core.paths import resolve_root
-from reid_plugin_datasets.folders import find_folder, images_in
+from reid_plugin_datasets.folders import find_folder, matching
 from reid_plugin_datasets.lists import read_last_numbers
+from reid_plugin_datasets.rows import Row, manifest_of
 
 _FOLDERS: dict[Split, str] = {
     "train": "image_train",
@@ -20,6 +21,8 @@ _FOLDERS: dict[Split, str] = {
     "gallery": "image_test",
 }
 _NAME = re.compile(r"(\d+)_c(\d{3})")
+#: Training images and vehicles as the set's description counts them, and of copies that lack one.
+_TRAIN, _TRAIN_LACKING_ONE = Count(37778, 576), Count(37746, 575)
 
 
 def veri776(root: str | Path, views: list[str] | None = None) -> Manifest:
@@ -46,49 +49,63 @@ def veri776(root: str | Path, views: list[str] | None = None) -> Manifest:
         Urban Surveillance, ECCV 2016.
     """
     folder = find_folder(
-        root, dataset="veri776", nested=("VeRi", "veri"), expected=tuple(_FOLDERS.values())
+        root,
+        dataset="veri776",
+        nested=("VeRi", "veri", "VeRi-776"),
+        expected=tuple(_FOLDERS.values()),
     )
-    rows: list[tuple[str, int, int, Split]] = []
-    misnamed: list[str] = []
-    for split, inside in _FOLDERS.items():
-        for name in images_in(folder / inside):
-            match = _NAME.match(name)
-            if match is None:
-                misnamed.append(name)
-            else:
-                rows.append((f"{inside}/{name}", int(match[1]), int(match[2]), split))
-    for split, inside in _FOLDERS.items():
-        if not any(row[3] == split for row in rows):
-            seen = f"; names that do not fit: {', '.join(misnamed[:3])}" if misnamed else ""
-            raise DataError(
-                f"data set veri776: no usable image in {folder / inside}{seen}; expected names "
-                "like 0001_c001_00016450_0.jpg"
-            )
-    paths = [path for path, _, _, _ in rows]
-    notes = [f"{len(misnamed)} images ignored, for example {misnamed[0]}"] if misnamed else []
-    return Manifest(
-        name="veri776",
+    matches = {
+        split: matching(
+            folder,
+            _NAME,
+            dataset="veri776",
+            example="0001_c001_00016450_0.jpg",
+            inside=inside,
+            required=True,
+        )
+        for split, inside in _FOLDERS.items()
+    }
+    rows = [
+        Row(path, int(match[1]), int(match[2]), split)
+        for split, one in matches.items()
+        for path, match in one.found
+    ]
+    trained = [row.pid for row in rows if row.split == "train"]
+    lacks_one = Count(len(trained), len(set(trained))) == _TRAIN_LACKING_ONE
+    return manifest_of(
+        rows,
+        dataset="veri776",
         root=folder,
-        paths=np.array(paths),
-        pids=np.array([pid for _, pid, _, _ in rows], dtype=np.int64),
-        camids=np.array([camera for _, _, camera, _ in rows], dtype=np.int64),
-        splits=np.array([split for _, _, _, split in rows]),
-        notes=tuple(notes),
-        columns={} if views is None else {"viewids": _views(folder, paths, views)},
+        matches=list(matches.values()),
+        notes=["a copy with 575 of the 576 training vehicles, as others have too"]
+        if lacks_one
+        else [],
+        columns={} if views is None else {"viewids": _views(folder, rows, views)},
+        expected={
+            "train": _TRAIN_LACKING_ONE if lacks_one else _TRAIN,
+            "query": Count(1678, 200),
+            "gallery": Count(11579, 200),
+        },
     )
 
 
-def _views(folder: Path, paths: list[str], files: list[str]) -> NDArray[np.int64]:
+def _views(folder: Path, rows: list[Row], files: list[str]) -> NDArray[np.int64]:
     table: dict[str, int] = {}
     for file in files:
         beside = folder / file
         path = beside if beside.is_file() else resolve_root(file)
+        if not path.is_file():
+            raise DataError(
+                f"data set veri776: there is no file {beside}, nor {path.absolute()}; set views to "
+                "files with a line an image"
+            )
         table |= read_last_numbers(path, dataset="veri776")
-    names = [path.rpartition("/")[2] for path in paths]
+    names = [row.path.rpartition("/")[2] for row in rows]
     missing = [name for name in names if name not in table]
     if missing:
         raise DataError(
             f"data set veri776: {len(missing)} of {len(names)} images have no view in "
-            f"{', '.join(files)}, for example {missing[0]}; expected a line for each image"
+            f"{', '.join(files)}, for example {', '.join(missing[:3])}; expected a line for each "
+            "image"
         )
     return np.array([table[name] for name in names], dtype=np.int64)
