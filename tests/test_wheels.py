@@ -187,6 +187,7 @@ def documented_imports():
     return imports
 
 
+# Case B177.
 def test_every_documented_import_works_from_the_wheels(everything, wheels, tmp_path):
     packages = {name.replace("-", "_") for name in wheels}
     # Pages also import from packages that they tell the reader to write.
@@ -221,6 +222,7 @@ def test_commands_answer_without_importing_torch(option, everything, tmp_path):
         assert not imported & {"torch", "torchvision", "numpy"}, command
 
 
+# Case B176.
 def test_a_version_is_written_down_and_nothing_runs_to_find_it():
     for folder in PROJECTS:
         whole = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
@@ -257,6 +259,7 @@ print(evaluate_retrieval(side(20), side(60), distance="cosine", protocol=market1
 """
 
 
+# Case B174: there is one way, in numpy, so none is missing where there is no compiler.
 def test_evaluation_has_no_second_slower_way_to_apologise_for(everything, tmp_path):
     done = run(everything / "python", "-W", "error", "-c", EVALUATE, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

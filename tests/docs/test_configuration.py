@@ -185,5 +185,5 @@ def test_settings_named_in_running_text_exist(name, page):
     named = re.findall(
         r"`((?:data|train|evaluate)\.[a-z_.]+)(?:: \w+)?`", page(f"docs/{name}.md").prose
     )
-    files = {"train.log"}
+    files = {"train.log", "data.mdb"}
     assert set(named) <= known | sections | files

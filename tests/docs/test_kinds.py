@@ -104,7 +104,7 @@ def test_the_reader_reads_a_table(package, monkeypatch, tmp_path):
 
     lines = ["path,pid,camid,split", "a.jpg,anna,1,train", "b.jpg,anna,2,train"]
     (tmp_path / "images.csv").write_text("\n".join(lines))
-    assert table(root=str(tmp_path)).summary() == "table: train 2 images of 1 ids, 2 cameras"
+    assert table(root=str(tmp_path)).summary() == "table: train 2 images of 1 id, 2 cameras"
 
 
 @pytest.mark.slow
