@@ -280,6 +280,13 @@ def test_a_picture_that_lies_there_several_times_is_compared_once(make_set, usua
     assert near.examples == ("003.png (train, identity 3) = x.png (gallery, identity 3)",)
 
 
+def test_of_a_picture_with_several_labels_the_one_that_does_harm_is_told(make_set, usual):
+    extra = {"a.png": usual["003.png"], "x.png": usual["003.png"].resize((20, 30))}
+    rows = [("a.png", 51, 1, "query"), ("x.png", 3, 1, "train")]
+    near = copies(make_set, usual, extra, rows)["near-duplicates-train-and-test"]
+    assert near.examples == ("a.png (query, identity 51) = x.png (train, identity 3)",)
+
+
 def frames(number, noise):
     """Frames of a fixed camera, each with something else in it."""
     scene = np.asarray(noise(1, (96, 64)))
