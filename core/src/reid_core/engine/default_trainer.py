@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
@@ -22,22 +22,21 @@ from reid_core.data.train_data import build_train_loader
 from reid_core.engine.broken_images_file import BrokenImagesFile
 from reid_core.engine.check import build_hooks, check_config
 from reid_core.engine.collapse_watch import CollapseWatch
-from reid_core.engine.combined import combined_name, evaluate_combined
 from reid_core.engine.data_check import check_data
 from reid_core.engine.device import pick_device
+from reid_core.engine.evaluation_run import evaluate_test_sets
 from reid_core.engine.evaluator import Evaluator
 from reid_core.engine.loss_scaler import LossScaler
 from reid_core.engine.meter import Meter
 from reid_core.engine.outcome import Outcome
 from reid_core.engine.precision import autocast_dtype, loss_scaler
 from reid_core.engine.restore import report_differences, restore
-from reid_core.engine.results import Evaluation, Results, feature_of
+from reid_core.engine.results import Results
 from reid_core.engine.resume import find_checkpoint
 from reid_core.engine.run_folder import RunFolder
 from reid_core.engine.scalars import checked_scalars
 from reid_core.engine.simple_trainer import EpochLoader, SimpleTrainer
 from reid_core.engine.status_file import StatusFile
-from reid_core.evaluation import RetrievalResult
 from reid_core.models.build import build_model
 from reid_core.models.weighted_losses import losses_of
 from reid_core.optim import LearningRate, build_clip, build_optimizer
@@ -277,46 +276,8 @@ class DefaultTrainer(SimpleTrainer):
         Returns:
             Metrics as fractions, by test set.
         """
-        self.rankings = []
-        retrievals = []
-        for position, evaluator in enumerate(self.evaluators):
-            self.hooks.before_eval(trainer=self, name=evaluator.name)
-            retrieval = evaluator.evaluate(self.eval_model, self.check_interrupt)
-            retrievals.append(retrieval)
-            self.rankings += evaluator.rankings(retrieval, seed=self.config.seed)
-            self._add_result(
-                evaluator.name, retrieval.result, evaluator.caveats, is_first=position == 0
-            )
-        if self.config.evaluate.combine and len(self.evaluators) > 1:
-            name = combined_name(self.evaluators)
-            self.hooks.before_eval(trainer=self, name=name)
-            result, caveats = evaluate_combined(self.evaluators, retrievals, self.config)
-            self._add_result(name, result, caveats)
+        evaluate_test_sets(self)
         return self.results.latest()
-
-    def _add_result(
-        self,
-        name: str,
-        result: RetrievalResult,
-        caveats: Sequence[str],
-        *,
-        is_first: bool = False,
-    ) -> None:
-        evaluation = Evaluation.of(
-            name,
-            result,
-            step=self.iter,
-            epoch=self.iter / len(self.data_loader),
-            test_feature=feature_of(self.eval_model),
-            caveats=caveats,
-        )
-        # The untrained model is measured to show the gain; it is never the best one.
-        monitor = self.config.evaluate.monitor if is_first and self.iter > 0 else None
-        self.results.add(evaluation, monitor=monitor)
-        log.info("%s", evaluation.line())
-        scalars = {f"{name}/{key}": value for key, value in evaluation.metrics.items()}
-        self.log_scalars(self.iter, scalars)
-        self.hooks.after_eval(trainer=self, name=name, metrics=evaluation.metrics)
 
     @property
     def _memory_format(self) -> torch.memory_format:
