@@ -109,7 +109,7 @@ def test_check_lists_every_broken_image(run, small_osnet, tiny_market, tmp_path)
     skipped = run("reid-train", *options, "--set", "data.broken_images=skip", "--output", "skips")
     assert skipped.returncode == 0, skipped.stderr
     assert "replaced by another of its identity" in skipped.stderr
-    assert "1 broken images left out" in skipped.stderr
+    assert "1 broken image left out" in skipped.stderr
 
 
 def test_evaluation_states_where_its_weights_come_from(run, small_osnet):

@@ -1,7 +1,6 @@
 from reid_core.doctor import Finding
 from reid_core.doctor.examine import examine
 from reid_core.doctor.finding import MAX_EXAMPLES, are_few, counted, named, some
-from reid_core.doctor.numbering import numbered
 
 
 def test_a_report_counts_and_orders_its_findings(make_table):
@@ -49,14 +48,3 @@ def test_few_are_one_or_a_twentieth():
 def test_a_finding_says_what_to_do():
     fields = Finding("no-cameras", "info", "zoo", "message", "advice", 1)
     assert fields.examples == ()
-
-
-def test_text_and_integers_are_numbered_in_sorted_order():
-    import numpy as np
-
-    for ids in (np.array([30, 4, 30]), np.array(["b", "a", "b"])):
-        values, codes = numbered(ids)
-        expected, inverse = np.unique(ids, return_inverse=True)
-        assert values.tolist() == expected.tolist()
-        assert codes.tolist() == inverse.tolist()
-        assert values.dtype == ids.dtype

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from reid_core.data.manifest import Manifest
 from reid_core.data.nobody import is_junk, stands_for_nobody
 from reid_core.doctor.finding import Finding, counted, some
-from reid_core.doctor.numbering import numbered
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +43,9 @@ def find_matches(manifest: Manifest, *, uses_cameras: bool) -> Matches:
         manifest: The whole set.
         uses_cameras: Whether matches in the query's own camera do not count.
     """
-    identities, pids = numbered(manifest.pids)
-    _, camids = numbered(manifest.camids)
+    identities = manifest.identities
+    pids = manifest.pid_codes.astype(np.int64)
+    camids = manifest.camid_codes.astype(np.int64)
     is_somebody = ~is_junk(manifest)
     query = np.flatnonzero((manifest.splits == "query") & is_somebody)
     gallery = np.flatnonzero((manifest.splits == "gallery") & is_somebody)

@@ -9,8 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from reid_core.data.distinct import distinct
 from reid_core.data.manifest import SPLITS, Manifest, text_column
-from reid_core.doctor.numbering import numbered
 
 #: Where images that look alike stand; the first that holds is what they are told as.
 Place = Literal["train-and-test", "query-and-gallery", "other-identity", "same-identity"]
@@ -90,7 +90,8 @@ def _numbered_apart(manifests: Sequence[Manifest]) -> NDArray[np.int64]:
         columns = [manifests[at].pids for at in same]
         if len({column.dtype.kind for column in columns}) > 1:
             columns = [text_column(map(str, column.tolist())) for column in columns]
-        known, inverse = numbered(np.concatenate(columns))
+        known, codes = distinct(np.concatenate(columns))
+        inverse = codes.astype(np.int64)
         cuts = np.cumsum([len(column) for column in columns])[:-1]
         for at, part in zip(same, np.split(inverse + offset, cuts), strict=True):
             pids[at] = part

@@ -33,6 +33,7 @@ from reid_core.evaluation import (
 )
 from reid_core.plugins.registries import PROTOCOLS
 from reid_core.report.thumbnails import shown_by
+from reid_core.wording import counted
 
 log = logging.getLogger("reid_core")
 
@@ -163,7 +164,8 @@ class Evaluator:
         rows = np.flatnonzero(valid)
         num_query = int((rows < self._set.num_query).sum())
         if len(rows) < len(valid):
-            log.warning("test set %s: %d broken images left out", self.name, len(valid) - len(rows))
+            left_out = counted(len(valid) - len(rows), "broken image")
+            log.warning("test set %s: %s left out", self.name, left_out)
         for split, number, total in (
             ("query", num_query, self._set.num_query),
             ("gallery", len(rows) - num_query, len(valid) - self._set.num_query),

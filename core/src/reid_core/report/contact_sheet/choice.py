@@ -14,6 +14,7 @@ from reid_core.data.image_rows import ImageRows
 from reid_core.data.manifest import Manifest
 from reid_core.data.splitting.order import draw_key, row_texts, shuffled
 from reid_core.progress import track
+from reid_core.wording import counted
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ class SheetRow:
     @property
     def label(self) -> str:
         """Counts in words."""
-        cameras = "" if self.num_cameras is None else f", {_counted(self.num_cameras, 'camera')}"
-        return f"{_counted(self.num_images, 'image')}{cameras}"
+        cameras = "" if self.num_cameras is None else f", {counted(self.num_cameras, 'camera')}"
+        return f"{counted(self.num_images, 'image')}{cameras}"
 
 
 def sheet_rows(
@@ -128,7 +129,3 @@ def _pictures(manifest: Manifest, size: tuple[int, int]) -> Iterator[SheetImage]
         picture = Image.fromarray(pixels)
         picture.thumbnail(size)
         yield SheetImage(picture, camera, split, path)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
