@@ -118,6 +118,26 @@ class TrainConfig(Section):
     log_every: int = Field(10, ge=1)
 
 
+class FeaturesConfig(Section):
+    """How an embedding is made of an image in evaluation; stated beside every number."""
+
+    #: Whether the mirrored image is embedded too.
+    flip: bool = False
+    #: Factors on ``data.image_size``; the image is embedded in each size.
+    scales: list[float] = Field(default_factory=lambda: [1.0], min_length=1)
+    #: Crops of an image: 1 is the whole; 5 are the corners and the middle of a larger one.
+    crops: Literal[1, 5] = 1
+    #: Whether the embedding is scaled to length 1 at the end, which matters to ``euclidean`` only.
+    normalize: bool = False
+
+    @field_validator("scales")
+    @classmethod
+    def _usable(cls, scales: list[float]) -> list[float]:
+        if any(not 0.25 <= scale <= 4 for scale in scales) or len(set(scales)) < len(scales):
+            raise ValueError("expected different factors from 0.25 to 4, such as [1.0, 1.25]")
+        return scales
+
+
 class EvaluateConfig(Section):
     """Retrieval on the test sets."""
 
@@ -127,6 +147,11 @@ class EvaluateConfig(Section):
     at_start: bool = False
     distance: Distance = "cosine"
     protocol: Component = Field(default_factory=lambda: Component(name="market1501"))
+    #: Steps between embeddings and figures, in order; figures without them are given too.
+    rerank: list[Component] = Field(default_factory=list)
+    features: FeaturesConfig = Field(default_factory=FeaturesConfig)
+    #: Whether the last evaluation of a run is described in full: intervals, ROC, failures.
+    details: bool = True
     #: Whether several test sets are also evaluated as one, all galleries searched by all queries.
     combine: bool = False
     batch_size: int = Field(128, ge=1)

@@ -57,6 +57,8 @@ def _calls(
     yield "optimizers", ("train", "optimizer"), optimizer
     yield "schedules", ("train", "schedule"), train.schedule.as_call()
     yield "protocols", ("evaluate", "protocol"), config.evaluate.protocol.as_call()
+    for position, reranker in enumerate(config.evaluate.rerank):
+        yield "rerankers", ("evaluate", "rerank", position), reranker.as_call()
     for group, hooks in (("hooks", config.hooks), ("default_hooks", config.default_hooks)):
         for i, hook in enumerate(hooks):
             yield "hooks", (group, i), hook.as_call()

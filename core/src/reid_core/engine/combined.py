@@ -9,7 +9,8 @@ import torch
 from numpy.typing import NDArray
 
 from reid_core.config import Config
-from reid_core.engine.evaluator import Evaluator, Retrieval, build_protocol
+from reid_core.engine.evaluation_parts import build_protocol, build_rerankers
+from reid_core.engine.evaluator import Evaluator, Retrieval
 from reid_core.evaluation import (
     Embeddings,
     Labels,
@@ -31,7 +32,7 @@ def combined_name(evaluators: Sequence[Evaluator]) -> str:
 
 def evaluate_combined(
     evaluators: Sequence[Evaluator], retrievals: Sequence[Retrieval], config: Config
-) -> tuple[RetrievalResult, list[str]]:
+) -> tuple[list[RetrievalResult], list[str]]:
     """Evaluate test sets as one, from the embeddings that their own evaluations made.
 
     Identities and cameras of two sets are never taken for the same, so each set is made of mistakes
@@ -43,7 +44,8 @@ def evaluate_combined(
         config: Protocol and distance.
 
     Returns:
-        The figures, and what is to be said beside them.
+        The figures, plain and then reranked if the config says so, and what is to be said beside
+        them.
     """
     labels = join_labels(
         [(one.query.labels, one.gallery.labels) for one in retrievals],
@@ -68,10 +70,18 @@ def evaluate_combined(
         if len(blind) == len(evaluators):
             protocol = no_camera()
         caveats.append(f"camera filter off for {', '.join(blind)}: cameras not known")
-    result = evaluate_retrieval(
-        query, gallery, distance=config.evaluate.distance, protocol=protocol
-    )
-    return result, caveats
+    chains = [[], build_rerankers(config)] if config.evaluate.rerank else [[]]
+    results = [
+        evaluate_retrieval(
+            query,
+            gallery,
+            distance=config.evaluate.distance,
+            protocol=protocol,
+            rerankers=rerankers,
+        )
+        for rerankers in chains
+    ]
+    return results, caveats
 
 
 def join_labels(

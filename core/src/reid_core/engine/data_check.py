@@ -9,7 +9,7 @@ from reid_core.data.collection import collection_paused
 from reid_core.data.manifest import Manifest
 from reid_core.data.query_gallery import TestSet
 from reid_core.doctor.quick import check_before_run
-from reid_core.engine.evaluator import build_protocol
+from reid_core.engine.evaluation_parts import build_protocol
 
 
 def check_data(config: Config, train: Sequence[Manifest], tests: Sequence[TestSet]) -> None:

@@ -133,12 +133,13 @@ def _evaluate_model(config: Config, model: ReidModel, info: WeightsInfo) -> list
         )
     retrievals = [evaluator.evaluate(model, lambda: None) for evaluator in evaluators]
     results = [
-        (evaluator.name, retrieval.result, list(evaluator.caveats))
+        (evaluator.name, result, list(evaluator.caveats))
         for evaluator, retrieval in zip(evaluators, retrievals, strict=True)
+        for result in retrieval.results
     ]
     if config.evaluate.combine and len(evaluators) > 1:
-        together = evaluate_combined(evaluators, retrievals, config)
-        results.append((combined_name(evaluators), *together))
+        together, caveats = evaluate_combined(evaluators, retrievals, config)
+        results += [(combined_name(evaluators), result, caveats) for result in together]
     return [
         Evaluation.of(
             name,

@@ -29,34 +29,47 @@ def evaluate_test_sets(trainer: DefaultTrainer) -> None:
         retrieval = evaluator.evaluate(trainer.eval_model, trainer.check_interrupt)
         retrievals.append(retrieval)
         trainer.rankings += evaluator.rankings(retrieval, seed=trainer.config.seed)
-        _add(trainer, evaluator.name, retrieval.result, evaluator.caveats, is_first=position == 0)
+        _add(
+            trainer,
+            evaluator.name,
+            retrieval.results,
+            evaluator.caveats,
+            is_first=position == 0,
+        )
     if trainer.config.evaluate.combine and len(trainer.evaluators) > 1:
         name = combined_name(trainer.evaluators)
         trainer.hooks.before_eval(trainer=trainer, name=name)
-        result, caveats = evaluate_combined(trainer.evaluators, retrievals, trainer.config)
-        _add(trainer, name, result, caveats)
+        results, caveats = evaluate_combined(trainer.evaluators, retrievals, trainer.config)
+        _add(trainer, name, results, caveats)
 
 
 def _add(
     trainer: DefaultTrainer,
     name: str,
-    result: RetrievalResult,
+    results: Sequence[RetrievalResult],
     caveats: Sequence[str],
     *,
     is_first: bool = False,
 ) -> None:
-    evaluation = Evaluation.of(
-        name,
-        result,
-        step=trainer.iter,
-        epoch=trainer.iter / len(trainer.data_loader),
-        test_feature=feature_of(trainer.eval_model),
-        caveats=caveats,
-    )
-    # The untrained model is measured to show the gain; it is never the best one.
+    plain, *reranked = [
+        Evaluation.of(
+            name,
+            result,
+            step=trainer.iter,
+            epoch=trainer.iter / len(trainer.data_loader),
+            test_feature=feature_of(trainer.eval_model),
+            caveats=caveats,
+        )
+        for result in results
+    ]
+    # The untrained model is measured to show the gain; it is never the best one. What is best is
+    # decided by plain figures, and hooks hear of these.
     monitor = trainer.config.evaluate.monitor if is_first and trainer.iter > 0 else None
-    trainer.results.add(evaluation, monitor=monitor)
-    log.info("%s", evaluation.line())
-    scalars = {f"{name}/{key}": value for key, value in evaluation.metrics.items()}
+    trainer.results.add(plain, monitor=monitor)
+    log.info("%s", plain.line())
+    for evaluation in reranked:
+        trainer.results.add(evaluation, monitor=None)
+        log.info("%s", evaluation.line())
+    scalars = {f"{name}/{key}": value for key, value in plain.metrics.items()}
     trainer.log_scalars(trainer.iter, scalars)
-    trainer.hooks.after_eval(trainer=trainer, name=name, metrics=evaluation.metrics)
+    trainer.hooks.after_eval(trainer=trainer, name=name, metrics=plain.metrics)

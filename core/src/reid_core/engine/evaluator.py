@@ -18,7 +18,8 @@ from reid_core.data.columns import number_columns
 from reid_core.data.image_dataset import Collate, ImageDataset
 from reid_core.data.loader import Normalize, TestLoader, usable_workers
 from reid_core.data.sources import TestSet
-from reid_core.errors import DataError, PluginError
+from reid_core.engine.evaluation_parts import build_protocol, build_rerankers
+from reid_core.errors import DataError
 from reid_core.evaluation import (
     EmbeddingModel,
     Embeddings,
@@ -31,7 +32,6 @@ from reid_core.evaluation import (
     no_camera,
     top_matches,
 )
-from reid_core.plugins.registries import PROTOCOLS
 from reid_core.report.thumbnails import shown_by
 from reid_core.wording import counted
 
@@ -47,17 +47,24 @@ class Retrieval:
     """What the evaluation of a test set gave.
 
     Args:
-        result: The figures.
+        result: The figures, without any reranking.
         query: Embeddings of the queries.
         gallery: Embeddings of the gallery.
         rows: Row in the test set of each query and, after them, of each gallery entry; images left
             out as broken are missing.
+        reranked: The figures after reranking; None where the config names no reranker.
     """
 
     result: RetrievalResult
     query: Embeddings
     gallery: Embeddings
     rows: NDArray[np.int64]
+    reranked: RetrievalResult | None = None
+
+    @property
+    def results(self) -> list[RetrievalResult]:
+        """The plain figures, and those after reranking if there are any."""
+        return [self.result] if self.reranked is None else [self.result, self.reranked]
 
 
 class Evaluator:
@@ -80,6 +87,7 @@ class Evaluator:
         self.caveats = test_set.caveats
         self.has_cameras = test_set.rows.has_cameras
         self._protocol = _protocol_for(test_set, config)
+        self._rerankers = build_rerankers(config)
         self._pids, self._camids = test_set.codes()
         self._dataset = ImageDataset(
             test_set.rows,
@@ -178,10 +186,14 @@ class Evaluator:
         features = features[torch.from_numpy(rows)]
         query = self._embeddings(features[:num_query], rows[:num_query])
         gallery = self._embeddings(features[num_query:], rows[num_query:])
-        result = evaluate_retrieval(
-            query, gallery, distance=self._config.evaluate.distance, protocol=self._protocol
-        )
-        return Retrieval(result, query, gallery, rows)
+        distance, protocol = self._config.evaluate.distance, self._protocol
+        result = evaluate_retrieval(query, gallery, distance=distance, protocol=protocol)
+        reranked = None
+        if self._rerankers:
+            reranked = evaluate_retrieval(
+                query, gallery, distance=distance, protocol=protocol, rerankers=self._rerankers
+            )
+        return Retrieval(result, query, gallery, rows, reranked)
 
     def _batches(
         self, valid: NDArray[np.bool_], between_batches: Callable[[], None]
@@ -274,17 +286,6 @@ class Evaluator:
             "camid": str(rows.camids[row]),
             **shown_by(self._dataset.rows, row),
         }
-
-
-def build_protocol(config: Config) -> Protocol:
-    """Build the evaluation protocol a config names."""
-    protocol = PROTOCOLS.build(config.evaluate.protocol.as_call())
-    if not isinstance(protocol, Protocol):
-        raise PluginError(
-            f"protocol {config.evaluate.protocol.name} gave a {type(protocol).__name__}; "
-            "expected a reid_core.evaluation.Protocol"
-        )
-    return protocol
 
 
 def _protocol_for(test_set: TestSet, config: Config) -> Protocol:

@@ -31,6 +31,12 @@ class Evaluation:
     #: Where the embedding is taken from, in the words of the head: ``before`` or ``after`` its
     #: normalisation, say; empty where the model does not tell.
     test_feature: str = ""
+    #: How an embedding was made of an image where it is not the plain way: flip, scales, crops.
+    features: str = ""
+    #: What was done between embeddings and figures (re-ranking), in order; empty for plain figures.
+    postprocessing: list[str] = field(default_factory=list)
+    #: Draws that the figures are means over.
+    num_trials: int = 1
     #: Why the numbers say less than they seem to.
     caveats: list[str] = field(default_factory=list)
 
@@ -44,6 +50,7 @@ class Evaluation:
         epoch: float,
         weights: str = "last",
         test_feature: str = "",
+        features: str = "",
         caveats: Sequence[str] = (),
     ) -> Evaluation:
         """Make the record of a result."""
@@ -60,13 +67,18 @@ class Evaluation:
             num_gallery=result.num_gallery,
             weights=weights,
             test_feature=test_feature,
+            features=features,
+            postprocessing=list(result.postprocessing),
+            num_trials=result.num_trials,
             caveats=list(caveats),
         )
 
     def line(self) -> str:
         """Return the numbers in one line, with protocol and distance beside them."""
         numbers = "  ".join(f"{name} {100 * value:.2f} %" for name, value in self.metrics.items())
-        told = "".join(f"; {caveat}" for caveat in self.caveats)
+        trials = [f"mean of {self.num_trials} draws"] if self.num_trials > 1 else []
+        beside = [*trials, *filter(None, [self.features]), *self.postprocessing, *self.caveats]
+        told = "".join(f"; {one}" for one in beside)
         return (
             f"{self.dataset}: {numbers}  (protocol {self.protocol}, {self.distance} distance{told})"
         )
@@ -96,8 +108,9 @@ class Results:
     best: Best | None = None
 
     def latest(self) -> dict[str, dict[str, float]]:
-        """Return the newest metrics of each test set, by name."""
-        return {entry.dataset: entry.metrics for entry in self.evaluations}
+        """Return the newest metrics of each test set, by name; plain ones, without reranking."""
+        plain = (entry for entry in self.evaluations if not entry.postprocessing)
+        return {entry.dataset: entry.metrics for entry in plain}
 
     def add(self, evaluation: Evaluation, *, monitor: str | None) -> bool:
         """Add an evaluation.

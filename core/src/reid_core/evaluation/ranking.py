@@ -14,7 +14,7 @@ from reid_core.evaluation.distance import DistanceName, GalleryDistance, check_s
 from reid_core.evaluation.embeddings import Embeddings
 from reid_core.evaluation.matches import MatchFinder
 from reid_core.evaluation.protocols import Protocol
-from reid_core.evaluation.retrieval import check_finite
+from reid_core.evaluation.search import check_finite
 
 
 @dataclass(frozen=True, eq=False)

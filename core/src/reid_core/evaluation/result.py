@@ -30,6 +30,10 @@ class RetrievalResult:
         protocol: Name of the protocol.
         protocol_description: Its rule in one line.
         distance: Name of the distance.
+        postprocessing: What was done before the figures were made (re-ranking), in this order.
+        num_trials: Draws that the figures are means over. With more than one, or where a protocol
+            cuts the set anew, the arrays have an entry for each row of the test set, queries before
+            gallery: the mean over the trials in which the row was a query.
     """
 
     mAP: float  # noqa: N815 - the field's spelling
@@ -43,6 +47,8 @@ class RetrievalResult:
     protocol: str
     protocol_description: str
     distance: str
+    postprocessing: tuple[str, ...] = ()
+    num_trials: int = 1
 
     @property
     def num_queries(self) -> int:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from reid_core.errors import DataError, UsageError
 from reid_core.evaluation.blocks import block_bounds
 from reid_core.evaluation.coverage import coverage_of
-from reid_core.evaluation.distance import DistanceName, GalleryDistance, check_same_width
+from reid_core.evaluation.distance import DistanceName
 from reid_core.evaluation.embeddings import Embeddings, Labels
 from reid_core.evaluation.matches import Distances, MatchFinder, join
 from reid_core.evaluation.metrics import (
@@ -21,10 +20,10 @@ from reid_core.evaluation.metrics import (
     inverse_negative_penalty,
 )
 from reid_core.evaluation.protocols import Protocol
+from reid_core.evaluation.rerankers import Reranker
 from reid_core.evaluation.result import NAMED_RANKS, RetrievalResult
-
-#: Distances of the queries from one row up to another, to all of the gallery.
-BlockSource = Callable[[int, int], Distances]
+from reid_core.evaluation.search import ROWS, Search, number_rows, searches
+from reid_core.evaluation.trials import mean_of_trials
 
 
 def evaluate_retrieval(
@@ -33,6 +32,7 @@ def evaluate_retrieval(
     *,
     distance: DistanceName = "cosine",
     protocol: Protocol,
+    rerankers: Sequence[Reranker] = (),
     max_rank: int = 50,
     block_size: int | None = None,
 ) -> RetrievalResult:
@@ -47,7 +47,8 @@ def evaluate_retrieval(
         query: Q queries.
         gallery: G gallery entries.
         distance: ``cosine`` or ``euclidean``, see :func:`pairwise_distance`.
-        protocol: Which gallery entries count for a query.
+        protocol: What is compared, and which gallery entries count for a query.
+        rerankers: What is done with embeddings or distances first, in this order.
         max_rank: Length of the CMC, at least 10.
         block_size: Queries a block; None keeps a block near 16 MB. It changes no figure, on a
             GPU none beyond what float32 rounding may swap.
@@ -60,23 +61,14 @@ def evaluate_retrieval(
         UsageError: ``max_rank``, ``block_size`` or ``distance`` is out of range.
         PluginError: The protocol's answer is not an array of bool of the right shape.
     """
-    check_same_width(query.features, gallery.features)
-    check_finite(query.features, side="query")
-    check_finite(gallery.features, side="gallery")
-    distances_to = GalleryDistance(gallery.features, metric=distance)
-
-    def block(start: int, stop: int) -> Distances:
-        return np.asarray(distances_to(query.features[start:stop]).cpu().numpy())
-
-    return _evaluate(
-        block,
-        query.labels,
-        gallery.labels,
-        protocol=protocol,
-        max_rank=max_rank,
-        block_size=block_size,
-        distance=distance,
-    )
+    made = searches(query, gallery, distance=distance, protocol=protocol, rerankers=rerankers)
+    results, rows = [], []
+    for search in made:
+        results.append(evaluate_search(search, max_rank=max_rank, block_size=block_size))
+        rows.append(np.asarray(search.query.columns[ROWS], dtype=np.int64))
+    if protocol.trials(query.labels, gallery.labels) is None:
+        return results[0]
+    return mean_of_trials(results, rows, num_rows=len(query) + len(gallery))
 
 
 def evaluate_distances(
@@ -115,61 +107,48 @@ def evaluate_distances(
             f"distances are {matrix.shape}; expected {(len(query), len(gallery))}, "
             "one row a query and one column a gallery entry"
         )
-    return _evaluate(
-        lambda start, stop: matrix[start:stop],
-        query,
-        gallery,
+    numbered = number_rows(query, gallery)
+    search = Search(
+        *numbered,
+        distances=lambda start, stop: matrix[start:stop],
         protocol=protocol,
-        max_rank=max_rank,
-        block_size=block_size,
         distance=distance,
+        num_gallery=len(gallery),
     )
+    return evaluate_search(search, max_rank=max_rank, block_size=block_size)
 
 
-def check_finite(features: Tensor, *, side: str) -> None:
-    """Refuse features that a diverged model gives: they sort last and look like a low score.
+def evaluate_search(
+    search: Search, *, max_rank: int = 50, block_size: int | None = None
+) -> RetrievalResult:
+    """Evaluate one search, for example one trial of a protocol that draws.
 
     Args:
-        features: (N, D) floating point.
-        side: ``query`` or ``gallery``, for the message.
+        search: Labels, distances and the rule.
+        max_rank: Length of the CMC, at least 10.
+        block_size: Queries a block; None chooses one. It changes no figure.
+
+    Returns:
+        The figures, and what they were counted over; arrays are in the order of the queries.
 
     Raises:
-        DataError: A value is NaN or infinite, or a row is too long for float32.
+        DataError: A distance is not finite, or no query has a valid match.
+        UsageError: ``max_rank`` or ``block_size`` is out of range.
+        PluginError: The protocol's answer is not an array of bool of the right shape.
     """
-    # The norm shows every NaN and infinity, and makes no copy of the features.
-    with torch.no_grad():
-        norms = torch.linalg.vector_norm(features.float(), dim=1)
-    bad_rows = torch.nonzero(~torch.isfinite(norms)).flatten()
-    if not len(bad_rows):
-        return
-    num_values = int((~torch.isfinite(features[bad_rows])).sum())
-    raise DataError(
-        f"{side} embeddings: {len(bad_rows)} of {len(features)} rows are not finite in float32 "
-        f"({num_values} values are NaN or infinite), the first is row {int(bad_rows[0])}; "
-        "no score is given for them: the model has diverged or its input is damaged, so check the "
-        "training loss, and in half precision the range of the activations"
-    )
-
-
-def _evaluate(
-    block: BlockSource,
-    query: Labels,
-    gallery: Labels,
-    *,
-    protocol: Protocol,
-    max_rank: int,
-    block_size: int | None,
-    distance: str,
-) -> RetrievalResult:
     if max_rank < NAMED_RANKS[-1]:
         raise UsageError(
             f"max_rank is {max_rank}; expected at least {NAMED_RANKS[-1]}, "
             f"because results name the ranks {NAMED_RANKS}"
         )
+    query, gallery, protocol = search.query, search.gallery, search.protocol
     finder = MatchFinder(gallery, protocol=protocol)
     bounds = block_bounds(len(query), len(gallery), block_size)
     ranks = join(
-        [finder.rank(block(start, stop), query.block(start, stop)) for start, stop in bounds]
+        [
+            finder.rank(search.distances(start, stop), query.block(start, stop))
+            for start, stop in bounds
+        ]
     )
     coverage_of(ranks.num_matches, query, gallery, protocol).require_valid()
     groups = group_ties(ranks)
@@ -183,8 +162,9 @@ def _evaluate(
         inp=inp,
         num_matches=ranks.num_matches,
         num_candidates=ranks.num_candidates,
-        num_gallery=len(gallery),
+        num_gallery=search.num_gallery,
         protocol=protocol.name,
         protocol_description=protocol.description,
-        distance=distance,
+        distance=search.distance,
+        postprocessing=search.postprocessing,
     )

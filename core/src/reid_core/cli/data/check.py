@@ -68,7 +68,7 @@ def _uses_cameras(opened: OpenedSource) -> bool:
     """Say whether the recipe's protocol leaves out matches in the query's own camera."""
     if opened.config is None:
         return True
-    from reid_core.engine.evaluator import build_protocol
+    from reid_core.engine.evaluation_parts import build_protocol
     from reid_core.plugins.index import disabled_plugins
 
     with disabled_plugins(opened.config.plugins.disable):

@@ -1,8 +1,7 @@
-"""Protocols: which gallery entries do not count for a query, and the name of that rule."""
+"""The protocols that look at cameras: market1501, and no_camera that does not."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,59 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reid_core.evaluation.embeddings import Labels
-
-
-@dataclass(frozen=True)
-class Protocol(ABC):
-    """The rule of a benchmark.
-
-    A further protocol is a subclass with a method :meth:`excluded`, and an entry point of kind
-    ``protocols`` that names a function which returns an instance.
-
-    Args:
-        name: What a config calls it; stored with every number.
-        description: The rule in one line; printed beside every number.
-
-    Attributes:
-        needs_cameras: Whether the rule reads ``camids``. A test set that does not know its cameras
-            is then evaluated by :func:`no_camera` instead, under that name.
-    """
-
-    name: str
-    description: str
-
-    needs_cameras: ClassVar[bool] = False
-
-    @abstractmethod
-    def excluded(self, query: Labels, gallery: Labels) -> NDArray[np.bool_]:
-        """Say which gallery entries do not count for a block of queries.
-
-        An excluded entry is neither a match nor a mistake: it is as if it were not there. Of the
-        others, those with the query's pid are its matches.
-
-        Args:
-            query: Labels of B queries.
-            gallery: Labels of all G gallery entries.
-
-        Returns:
-            (B, G) bool, True where the gallery entry is left out. The array is handed over: it is
-            changed afterwards.
-        """
-
-    def count_matches(self, query: Labels, gallery: Labels) -> NDArray[np.int64] | None:
-        """Count the valid matches of each query without looking at every pair.
-
-        Before training it is checked that queries have matches. A rule for which that is quickly
-        told says it here; otherwise :meth:`excluded` is asked, for all pairs.
-
-        Args:
-            query: Labels of all Q queries.
-            gallery: Labels of all G gallery entries.
-
-        Returns:
-            (Q,) int64, what counting by :meth:`excluded` would give; None leaves it to that.
-        """
-        return None
+from reid_core.evaluation.protocols.base import Protocol
 
 
 @dataclass(frozen=True)

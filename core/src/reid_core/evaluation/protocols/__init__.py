@@ -1,0 +1,22 @@
+"""Protocols: by which rule queries and gallery are compared. One benchmark's rule a file.
+
+``base`` says what a protocol is; the others hold the rules that come with the core.
+"""
+
+from reid_core.evaluation.protocols.base import Prepared, Protocol, Trial
+from reid_core.evaluation.protocols.cameras import (
+    AnyCamera,
+    OtherCameras,
+    market1501,
+    no_camera,
+)
+
+__all__ = [
+    "AnyCamera",
+    "OtherCameras",
+    "Prepared",
+    "Protocol",
+    "Trial",
+    "market1501",
+    "no_camera",
+]
