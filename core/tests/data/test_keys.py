@@ -111,3 +111,16 @@ def test_row_keys_are_all_rows_in_order(rows, size):
     assert [key for batch in batches for key in batch] == [SampleKey(r, 0) for r in range(rows)]
     assert len(batches) == len(made)
     assert all(len(batch) == size for batch in batches[:-1])
+
+
+# B061: no row twice, none lost, and the batches that one process would have.
+@pytest.mark.parametrize(("rows", "size", "ranks"), [(10, 1, 3), (10, 4, 3), (10, 3, 2), (2, 4, 3)])
+def test_processes_share_whole_batches_in_turn(rows, size, ranks):
+    whole = list(RowKeys(rows, size))
+    shares = [RowKeys(rows, size, rank=rank, num_ranks=ranks) for rank in range(ranks)]
+    for rank, share in enumerate(shares):
+        assert list(share) == whole[rank::ranks]
+        assert len(share) == len(whole[rank::ranks])
+        assert share.rows.tolist() == [key.row for batch in whole[rank::ranks] for key in batch]
+    together = np.concatenate([share.rows for share in shares])
+    assert np.sort(together).tolist() == list(range(rows))

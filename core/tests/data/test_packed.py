@@ -17,7 +17,7 @@ from reid_core.data.labels import LabelMap
 from reid_core.data.packing import Recoding, pack
 from reid_core.data.query_gallery import TestSet
 from reid_core.data.train_data import build_train_loader
-from reid_core.engine.evaluator import Evaluator
+from reid_core.engine.evaluation.evaluator import Evaluator
 from reid_core.errors import DataError
 
 CPU = torch.device("cpu")

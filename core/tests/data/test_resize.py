@@ -19,7 +19,7 @@ from reid_core.data.loader import Normalize
 from reid_core.data.resize import Resize, fitting_size
 from reid_core.data.sources import TestSet
 from reid_core.data.train_data import build_train_loader
-from reid_core.engine.evaluator import Evaluator
+from reid_core.engine.evaluation.evaluator import Evaluator
 
 CPU = torch.device("cpu")
 

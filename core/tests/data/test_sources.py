@@ -127,6 +127,58 @@ def test_a_set_without_query_or_gallery_says_how_to_train_all_the_same(split, lo
         sources.test_sets()
 
 
+@pytest.mark.parametrize("split", ["query", "gallery"])
+def test_case_b052_under_a_protocol_that_pools_one_of_query_and_gallery_is_enough(
+    split, local_dataset
+):
+    local_dataset("zoo", lambda: table(**{split: ()}))
+    (test,) = Sources(train=of("zoo"), test=of("zoo"), pools=True).test_sets()
+    assert set(test.rows.splits.tolist()) == {"query", "gallery"} - {split}
+    assert test.num_query == (0 if split == "query" else len(test.rows))
+    with pytest.raises(DataError, match=r"by --set evaluate\.protocol=leave_one_out, or leave"):
+        Sources(train=of("zoo"), test=of("zoo")).test_sets()
+
+
+def test_under_a_protocol_that_pools_training_images_alone_are_the_pool(local_dataset, caplog):
+    caplog.set_level(logging.INFO, logger="reid_core")
+    local_dataset("zoo", lambda: table(train=(1, 1, 2), query=(), gallery=()))
+    local_dataset("park", lambda: table(name="park", train=(1, 1, 2), query=(), gallery=()))
+    (test,) = Sources(train=of("park"), test=of("zoo"), pools=True).test_sets()
+    assert (test.num_query, len(test.rows), test.caveats) == (3, 3, ())
+    # The doctor finds images that are both trained on and tested by their splits.
+    assert set(test.rows.splits.tolist()) == {"query"}
+    assert (
+        "data set zoo: it has no query and no gallery, so each of its images (3) searches all "
+        "others" in caplog.messages
+    )
+
+
+@pytest.mark.parametrize("combine_all", [False, True])
+def test_a_set_that_is_trained_on_and_taken_whole_says_so(combine_all, local_dataset, caplog):
+    local_dataset("zoo", lambda: table(train=(1, 1, 2), query=(), gallery=()))
+    sources = Sources(train=of("zoo"), test=of("zoo"), pools=True, combine_all=combine_all)
+    (test,) = sources.test_sets()
+    told = "its images are trained on: its results say nothing about new identities"
+    assert test.caveats == (told,)
+    assert f"data set zoo: {told}" in caplog.text
+    assert len(sources.train_manifests()[0]) == 3
+
+
+def test_without_query_and_gallery_the_protocol_that_needs_none_is_named(local_dataset):
+    local_dataset("zoo", lambda: table(query=(), gallery=()))
+    advice = r"'reid-data split', let each .* by --set evaluate\.protocol=leave_one_out"
+    with pytest.raises(DataError, match=rf"has no query images, .*{advice}, or leave .*every=0"):
+        Sources(train=of("zoo"), test=of("zoo")).test_sets()
+    with pytest.raises(DataError, match=rf"has no query images, .*{advice}$"):
+        Sources(train=[], test=of("zoo"), trains=False).test_sets()
+
+
+def test_an_empty_set_is_no_pool(local_dataset):
+    local_dataset("zoo", lambda: table(train=(), query=(), gallery=()))
+    with pytest.raises(DataError, match=r"has no query images, .*'reid-data split', or leave"):
+        Sources(train=of("zoo"), test=of("zoo"), pools=True).test_sets()
+
+
 @pytest.mark.parametrize(("built", "kind"), [([("a.jpg", 1, 2)], "list"), (None, "NoneType")])
 def test_a_factory_that_returns_something_else_is_named_with_its_origin(built, kind, local_dataset):
     local_dataset("zoo", lambda: built)

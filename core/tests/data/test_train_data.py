@@ -16,7 +16,7 @@ from reid_core.data.manifest import Manifest
 from reid_core.data.sources import TestSet
 from reid_core.data.train_data import build_sampler, build_train_loader, require_picklable
 from reid_core.data.transforms import ImageTransform
-from reid_core.engine.evaluator import Evaluator
+from reid_core.engine.evaluation.evaluator import Evaluator
 from reid_core.errors import ConfigError, DataError, PluginError
 from reid_core.plugins.registries import SAMPLERS, TRANSFORMS
 

@@ -1,9 +1,21 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from reid_core.errors import DataError, UsageError
-from reid_core.evaluation import Embeddings, market1501, pairwise_distance, top_matches
+from reid_core.evaluation import (
+    Embeddings,
+    market1501,
+    pairwise_distance,
+    searches,
+    top_matches,
+)
+from reid_core.evaluation.protocols.leave_one_out import leave_one_out
+from reid_core.evaluation.protocols.multi_query import multi_query
+from reid_core.evaluation.ranking import top_matches_of
+from reid_core.evaluation.search import ROWS
 
 
 def sides(seed=0, gallery=100):
@@ -87,3 +99,74 @@ def test_features_that_are_not_finite_are_refused():
     gallery.features[2, 0] = float("nan")
     with pytest.raises(DataError, match="gallery embeddings: 1 of 100 rows"):
         top_matches(query, gallery, protocol=market1501(), rows=[0])
+
+
+@pytest.mark.parametrize("distance", ["cosine", "euclidean"])
+@pytest.mark.parametrize("k", [1, 7, 60, 300])
+def test_faiss_is_asked_for_more_until_enough_entries_count(distance, k):
+    pytest.importorskip("faiss")
+    query, gallery = sides(gallery=250)
+    # Far more is left out for the first queries than FAISS is first asked for.
+    gallery.pids[:100], gallery.camids[:100] = -1, 0
+    gallery.features[:100] = query.features[0] + 0.01 * gallery.features[:100]
+    exact, other = (
+        top_matches(
+            query,
+            gallery,
+            distance=distance,
+            protocol=market1501(),
+            k=k,
+            rows=[0, 5, 1, 19],
+            backend=backend,
+        )
+        for backend in ("exact", "faiss")
+    )
+    np.testing.assert_array_equal(other.gallery_rows, exact.gallery_rows)
+    np.testing.assert_array_equal(other.is_match, exact.is_match)
+    np.testing.assert_allclose(other.distances, exact.distances, rtol=0, atol=2e-6)
+
+
+def test_an_unknown_backend_is_refused():
+    query, gallery = sides()
+    with pytest.raises(UsageError, match="backend 'annoy' is not known"):
+        top_matches(query, gallery, protocol=market1501(), rows=[0], backend="annoy")
+
+
+@pytest.mark.parametrize("rows", [[3, 4, 5, 0, 19, 18], range(20), []])
+def test_a_search_gives_the_ranked_galleries_of_its_embeddings(rows):
+    query, gallery = sides()
+    [search] = searches(query, gallery, distance="cosine", protocol=market1501())
+    found = top_matches_of(search, k=7, rows=rows)
+    expected = top_matches(query, gallery, protocol=market1501(), k=7, rows=rows)
+    assert found.query_rows.tolist() == list(rows)
+    np.testing.assert_array_equal(found.gallery_rows, expected.gallery_rows)
+    np.testing.assert_array_equal(found.is_match, expected.is_match)
+    np.testing.assert_allclose(found.distances, expected.distances, rtol=0, atol=1e-6)
+    in_test_set = search.gallery.columns[ROWS][found.gallery_rows]
+    np.testing.assert_array_equal(in_test_set, found.gallery_rows + 20)
+
+
+def test_a_search_computes_neighbouring_rows_together():
+    query, gallery = sides()
+    [search] = searches(query, gallery, distance="cosine", protocol=market1501())
+    asked = []
+
+    def distances(start, stop):
+        asked.append((start, stop))
+        return search.distances(start, stop)
+
+    top_matches_of(replace(search, distances=distances), rows=[7, 8, 9, 2, 3, 3])
+    assert asked == [(7, 10), (2, 4), (3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "message"),
+    [
+        (leave_one_out(), "protocol leave_one_out cuts the set, so the rows"),
+        (multi_query(), "protocol multi_query prepares what is compared, so the rows"),
+    ],
+)
+def test_a_protocol_that_changes_the_rows_is_refused(protocol, message):
+    query, gallery = sides()
+    with pytest.raises(UsageError, match=message + r".* ask top_matches_of\(search\)"):
+        top_matches(query, gallery, protocol=protocol, k=3, rows=[0])

@@ -225,10 +225,12 @@ def test_parameters_that_make_no_sense_are_refused(parameters, message):
 
 
 # B173: whether memory suffices after the release is found out in the first step.
-def test_on_an_accelerator_the_first_step_rehearses_one_after_the_release(monkeypatch):
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_the_first_step_rehearses_one_after_the_release(dry_run, device, monkeypatch):
     model = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 3))
     trainer = SimpleNamespace(
-        model=model, iter=0, data_loader=[0], device=SimpleNamespace(type="cuda")
+        model=model, iter=0, data_loader=[0], device=SimpleNamespace(type=device)
     )
     rehearsed = []
 
@@ -238,7 +240,7 @@ def test_on_an_accelerator_the_first_step_rehearses_one_after_the_release(monkey
         rehearsed.append(parameters)
 
     monkeypatch.setattr(module, "rehearse", rehearse)
-    hook = Freeze(modules=["0"], steps=9)
+    hook = Freeze(modules=["0"], steps=9, dry_run=dry_run)
     hook.before_train(trainer)
     hook.begin(trainer)
     for step in range(3):
@@ -246,4 +248,27 @@ def test_on_an_accelerator_the_first_step_rehearses_one_after_the_release(monkey
         hook.hold(trainer, None)
         assert not model[0].weight.requires_grad
         assert not model[0].training
-    assert [list(parameters) for parameters in rehearsed] == [list(model[0].parameters())]
+    expected = [list(model[0].parameters())] if dry_run else []
+    assert [list(parameters) for parameters in rehearsed] == expected
+
+
+# B173
+@pytest.mark.parametrize("optimizer", [SGD, ADAMW], ids=["sgd", "adamw"])
+def test_a_run_with_a_dry_run_is_bitwise_the_one_without(tiny, optimizer, require_equal):
+    first, second = (
+        tiny(
+            freeze("backbone", steps=3, dry_run=dry_run),
+            run=f"dry-{dry_run}",
+            train__optimizer=optimizer,
+        ).run()
+        for dry_run in (True, False)
+    )
+    require_equal(first.model.state_dict(), second.model.state_dict())
+    states = [trainer.optimizer.state_dict()["state"] for trainer in (first, second)]
+    assert states[0].keys() == states[1].keys()
+    for number, state in states[0].items():
+        require_equal(
+            {name: torch.as_tensor(value) for name, value in state.items()},
+            {name: torch.as_tensor(value) for name, value in states[1][number].items()},
+        )
+    assert first.results.latest() == second.results.latest()

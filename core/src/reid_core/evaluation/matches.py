@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,15 @@ from reid_core.evaluation.protocols import Protocol
 
 #: Distances, in whichever precision they were made.
 Distances = NDArray[np.float32] | NDArray[np.float64]
+#: Entries nearer than each match, and those up to its distance: (m,) int64 each.
+Places = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+#: A sort of n values takes as long as counting what is below that many thresholds, and up to them.
+SORT_PASSES = 90
+#: Values that are compared while a comparison is called.
+CALL_VALUES = 12_000
+
+_NO_PLACES: Places = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +53,9 @@ class MatchFinder:
 
     Only entries that are no farther than a query's last match can change its figures. So there is
     no full sort: what is farther is dropped by one comparison, which for a trained model leaves a
-    small part of the gallery.
+    small part of the gallery. Where much is left, entries below each match are counted instead of
+    sorted. Where the protocol says that it leaves out entries of the query's own identity alone,
+    it is asked about these, and no mask of a whole block is made.
 
     Args:
         gallery: Labels of the G gallery entries.
@@ -68,21 +80,9 @@ class MatchFinder:
         Raises:
             PluginError: The protocol's answer is not a (B, G) array of bool.
         """
-        excluded = self._protocol.excluded(query, self._gallery)
-        expected = (len(query), len(self._gallery))
-        if excluded.shape != expected or excluded.dtype != np.bool_:
-            raise PluginError(
-                f"protocol {self._protocol.name}: excluded() returned {excluded.shape} "
-                f"{excluded.dtype}; expected {expected} bool, True where an entry is left out"
-            )
-        allowed = np.logical_not(excluded, out=excluded)
-        starts = np.searchsorted(self._sorted_pids, query.pids, side="left")
-        stops = np.searchsorted(self._sorted_pids, query.pids, side="right")
-        matches = []
-        for row, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-            same_pid = self._by_pid[start:stop]
-            matches.append(same_pid[allowed[row, same_pid]])
-        return allowed, matches
+        allowed = self._allowed(query, self._gallery)
+        of_pid = self._of_pid(query)
+        return allowed, [rows[allowed[row, rows]] for row, rows in enumerate(of_pid)]
 
     def rank(self, distances: Distances, query: Labels) -> MatchRanks:
         """Rank the valid matches of a block of queries.
@@ -96,26 +96,60 @@ class MatchFinder:
 
         Raises:
             DataError: A distance is not finite.
-            PluginError: The protocol's answer is not a (B, G) array of bool.
+            PluginError: The protocol's answer is not an array of bool of the right shape.
         """
         _check_finite(distances)
-        allowed, matches = self.valid(query)
-        before: list[NDArray[np.int64]] = []
-        upto: list[NDArray[np.int64]] = []
-        for row, columns in enumerate(matches):
-            if columns.size:
-                nearer, as_near = _rank_row(distances[row], allowed[row], columns)
-                before.append(nearer)
-                upto.append(as_near)
-        num_matches = np.array([len(columns) for columns in matches], dtype=np.int64)
-        flat_before = _concatenate(before)
+        if self._protocol.excludes_own_pid_only:
+            rows, num_candidates = self._ranked_by_pid(distances, query)
+        else:
+            allowed, matches = self.valid(query)
+            rows = [_rank_row(*row) for row in zip(distances, allowed, matches, strict=True)]
+            num_candidates = np.array([np.count_nonzero(row) for row in allowed], dtype=np.int64)
+        num_matches = np.array([len(before) for before, _ in rows], dtype=np.int64)
+        before = _concatenate([before for before, _ in rows])
         return MatchRanks(
             query=np.repeat(np.arange(len(query)), num_matches),
-            before=flat_before,
-            tied=_concatenate(upto) - flat_before,
+            before=before,
+            tied=_concatenate([upto for _, upto in rows]) - before,
             num_matches=num_matches,
-            num_candidates=np.array([np.count_nonzero(row) for row in allowed], dtype=np.int64),
+            num_candidates=num_candidates,
         )
+
+    def _ranked_by_pid(
+        self, distances: Distances, query: Labels
+    ) -> tuple[list[Places], NDArray[np.int64]]:
+        is_ignored = self._protocol.ignored(self._gallery)
+        if is_ignored.any():
+            kept = np.flatnonzero(~is_ignored)
+            finder = MatchFinder(self._gallery.take(kept), protocol=self._protocol)
+            return finder._ranked_by_pid(distances[:, kept], query)
+        of_pid = self._of_pid(query)
+        asked, numbers = np.unique(_concatenate(of_pid), return_inverse=True)
+        allowed = self._allowed(query, self._gallery.take(asked))
+        sizes = np.array([len(rows) for rows in of_pid], dtype=np.int64)
+        counts = allowed[np.repeat(np.arange(len(query)), sizes), numbers]
+        masks = np.split(counts, np.cumsum(sizes)[:-1])
+        rows, num_candidates = [], []
+        for distance, same, is_match in zip(distances, of_pid, masks, strict=False):
+            left_out = same[~is_match]
+            rows.append(_rank_row_but(distance, left_out, same[is_match]))
+            num_candidates.append(len(distance) - len(left_out))
+        return rows, np.array(num_candidates, dtype=np.int64)
+
+    def _allowed(self, query: Labels, gallery: Labels) -> NDArray[np.bool_]:
+        excluded = self._protocol.excluded(query, gallery)
+        expected = (len(query), len(gallery))
+        if excluded.shape != expected or excluded.dtype != np.bool_:
+            raise PluginError(
+                f"protocol {self._protocol.name}: excluded() returned {excluded.shape} "
+                f"{excluded.dtype}; expected {expected} bool, True where an entry is left out"
+            )
+        return np.logical_not(excluded, out=excluded)
+
+    def _of_pid(self, query: Labels) -> list[NDArray[np.intp]]:
+        starts = np.searchsorted(self._sorted_pids, query.pids, side="left")
+        stops = np.searchsorted(self._sorted_pids, query.pids, side="right")
+        return [self._by_pid[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
 
 def join(blocks: list[MatchRanks]) -> MatchRanks:
@@ -133,13 +167,42 @@ def join(blocks: list[MatchRanks]) -> MatchRanks:
 
 def _rank_row(
     distances: Distances, allowed: NDArray[np.bool_], matches: NDArray[np.intp]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    matched = np.sort(distances[matches])
+) -> Places:
+    if not matches.size:
+        return _NO_PLACES
+    matched = distances[matches]
+    matched.sort()
     near = distances <= matched[-1]
     near &= allowed
-    candidates = distances[near]
-    candidates.sort()
-    return candidates.searchsorted(matched, "left"), candidates.searchsorted(matched, "right")
+    return _places(distances[np.flatnonzero(near)], matched)
+
+
+def _rank_row_but(
+    distances: Distances, left_out: NDArray[np.intp], matches: NDArray[np.intp]
+) -> Places:
+    if not matches.size:
+        return _NO_PLACES
+    matched = distances[matches]
+    matched.sort()
+    near = distances <= matched[-1]
+    # Copying costs as much as a few comparisons of the whole row.
+    is_most = np.count_nonzero(near) > len(near) // 2
+    before, upto = _places(distances if is_most else distances[np.flatnonzero(near)], matched)
+    if left_out.size:
+        not_counted = np.sort(distances[left_out])
+        before -= not_counted.searchsorted(matched, "left")
+        upto -= not_counted.searchsorted(matched, "right")
+    return before, upto
+
+
+def _places(values: Distances, matched: Distances) -> Places:
+    """Count the values below each match, and those up to it."""
+    if len(matched) * (len(values) + CALL_VALUES) < SORT_PASSES * len(values):
+        before = [np.count_nonzero(values < match) for match in matched]
+        upto = [np.count_nonzero(values <= match) for match in matched]
+        return np.array(before, dtype=np.int64), np.array(upto, dtype=np.int64)
+    ordered = np.sort(values)
+    return ordered.searchsorted(matched, "left"), ordered.searchsorted(matched, "right")
 
 
 def _check_finite(distances: Distances) -> None:
@@ -156,5 +219,5 @@ def _check_finite(distances: Distances) -> None:
         )
 
 
-def _concatenate(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _concatenate(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.concatenate([np.empty(0, dtype=np.int64), *parts])

@@ -34,21 +34,28 @@ class Freeze:
     still as well. Dropout and the like work as in training. Afterwards everything is as it was.
 
     What is frozen depends on the step alone, so a resumed run goes on rightly. Several of these
-    hooks, each with an id, release a model bit by bit. On a GPU the first frozen step rehearses one
-    with everything trained, so that memory does not run out at the release.
+    hooks, each with an id, release a model bit by bit. Before the first frozen step one with
+    everything trained is tried out and taken back, so that memory does not run out at the release.
 
     Args:
         modules: Patterns of names of modules, with everything below them, or of single parameters:
             ``backbone``, ``backbone.layer[12]``.
         steps: Steps until the release, at least 1.
         epochs: The same in epochs; give one of the two.
+        dry_run: Whether the first step of a run, or of a resumed part of it, tries one out with
+            everything trained. It changes nothing but takes that step's time.
 
     Raises:
         ConfigError: No pattern is given, or not one of ``steps`` and ``epochs``, or it is below 1.
     """
 
     def __init__(
-        self, *, modules: Sequence[str], steps: int | None = None, epochs: int | None = None
+        self,
+        *,
+        modules: Sequence[str],
+        steps: int | None = None,
+        epochs: int | None = None,
+        dry_run: bool = True,
     ) -> None:
         if not modules:
             raise ConfigError(
@@ -65,7 +72,7 @@ class Freeze:
         self._epochs = epochs
         self._part: _Part | None = None
         self._is_frozen = False
-        self._is_rehearsed = False
+        self._is_rehearsed = not dry_run
 
     @hookimpl(tryfirst=True)
     def before_train(self, trainer: DefaultTrainer) -> None:
@@ -102,7 +109,7 @@ class Freeze:
         if not self._is_frozen:
             return
         assert self._part is not None
-        if not self._is_rehearsed and trainer.device.type != "cpu":
+        if not self._is_rehearsed:
             self._part.release()
             rehearse(trainer, batch, self._part.parameters)
             log.info("hook freeze: memory suffices for a step after the release")

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from reid_core.errors import DataError, UsageError
 from reid_core.evaluation import pairwise_distance
-from reid_core.evaluation.distance import GalleryDistance
+from reid_core.evaluation.distances import distance as distance_module
+from reid_core.evaluation.distances.distance import GalleryDistance
 
 
 def exact(query, gallery, metric):
@@ -169,3 +170,91 @@ def test_tables_that_do_not_fit_are_refused(query, gallery):
 def test_an_unknown_metric_is_refused():
     with pytest.raises(UsageError, match=r"'l1'.*cosine"):
         pairwise_distance(torch.zeros(1, 2), torch.zeros(1, 2), "l1")
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_a_gallery_too_large_to_hold_gives_the_distances_of_one_that_is_held(
+    metric, dtype, monkeypatch
+):
+    query, gallery = normal(40, 64).to(dtype), (3 + normal(203, 64, seed=1)).to(dtype)
+    held = GalleryDistance(gallery, metric=metric)(query)
+    monkeypatch.setattr(distance_module, "HELD_BYTES", 0)
+    monkeypatch.setattr(distance_module, "PIECE_VALUES", 64 * 40)
+    torch.testing.assert_close(
+        GalleryDistance(gallery, metric=metric)(query), held, rtol=1e-6, atol=1e-6
+    )
+
+
+def test_copies_are_at_distance_zero_in_every_part_of_a_large_gallery(monkeypatch):
+    monkeypatch.setattr(distance_module, "HELD_BYTES", 0)
+    monkeypatch.setattr(distance_module, "PIECE_VALUES", 64 * 40)
+    gallery = 100 + normal(203, 64)
+    distances = GalleryDistance(gallery, metric="euclidean")(gallery[150:170])
+    assert not distances[range(20), range(150, 170)].any()
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_a_large_gallery_is_never_converted_as_a_whole(metric, monkeypatch):
+    monkeypatch.setattr(distance_module, "HELD_BYTES", 0)
+    monkeypatch.setattr(distance_module, "PIECE_VALUES", 64 * 40)
+    sizes = []
+    convert = torch.Tensor.float
+
+    def counting(self):
+        sizes.append(len(self))
+        return convert(self)
+
+    monkeypatch.setattr(torch.Tensor, "float", counting)
+    GalleryDistance(normal(203, 64).half(), metric=metric)(normal(5, 64))
+    assert 40 <= max(sizes) < 203
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_part_of_a_gallery_has_the_distances_of_the_whole(metric):
+    query, gallery = normal(40, 64), normal(203, 64, seed=1)
+    distances_to = GalleryDistance(gallery, metric=metric)
+    torch.testing.assert_close(
+        distances_to.to_rows(query, 37, 140), distances_to(query)[:, 37:140], rtol=1e-6, atol=1e-6
+    )
+
+
+def test_short_vectors_have_angles_too():
+    rng = np.random.default_rng(0)
+    rows = torch.from_numpy(rng.standard_normal((6, 16), dtype=np.float32))
+    expected = pairwise_distance(rows[:3], rows[3:], "cosine")
+    for scale in (1e-12, 1e-20, 1e-30):
+        found = pairwise_distance(rows[:3] * scale, rows[3:] * scale, "cosine")
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+    zero = pairwise_distance(torch.zeros(1, 16), rows[3:], "cosine")
+    assert zero.tolist() == [[1.0, 1.0, 1.0]]
+
+
+def test_near_pairs_are_found_in_pieces(monkeypatch):
+    rows = torch.from_numpy(np.random.default_rng(1).standard_normal((40, 8)).astype(np.float32))
+    gallery = torch.cat([rows, rows, rows + 1e-4])
+    whole = pairwise_distance(rows, gallery, "euclidean")
+    sizes = []
+    nonzero = torch.nonzero
+
+    def counted(mask):
+        sizes.append(mask.numel())
+        return nonzero(mask)
+
+    monkeypatch.setattr(distance_module, "NEAR_PAIRS", 300)
+    monkeypatch.setattr(torch, "nonzero", counted)
+    pieces = pairwise_distance(rows, gallery, "euclidean")
+    assert torch.equal(pieces, whole)
+    assert len(sizes) == 20
+    assert max(sizes) <= 300
+
+
+def test_one_origin_makes_distances_to_two_tables_agree():
+    rng = np.random.default_rng(2)
+    rows = torch.from_numpy(rng.standard_normal((50, 7), dtype=np.float32))
+    first = GalleryDistance(rows, metric="euclidean")
+    second = GalleryDistance(rows[40:], metric="euclidean", origin=first.origin)
+    assert torch.equal(second.origin, first.origin)
+    assert not torch.equal(GalleryDistance(rows[40:], metric="euclidean").origin, first.origin)
+    assert torch.equal(first(rows)[:, 40:], second(rows))
+    assert GalleryDistance(rows, metric="cosine").origin is None

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from reid_core.evaluation import pairwise_distance
-from reid_core.evaluation.precision import full_float32
+from reid_core.evaluation.distances.precision import full_float32
 
 
 def sides():

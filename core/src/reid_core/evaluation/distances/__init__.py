@@ -1,0 +1,1 @@
+"""Distances in blocks, and the nearest rows by them, exactly or by FAISS."""
