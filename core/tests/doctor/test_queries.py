@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,31 @@ def test_without_the_camera_rule_the_own_camera_counts(make_table):
     manifest = make_table(rows([(1, 1), (2, 1)], [(1, 2), (2, 1)]))
     assert list(found(manifest)) == ["query-own-camera-only"]
     assert found(manifest, uses_cameras=False) == {}
+
+
+def test_one_side_alone_is_wrong_unless_the_protocol_pools(make_table):
+    manifest = make_table(rows([], [(1, 1), (1, 1), (2, 1)]))
+    (finding,) = check_queries(manifest, uses_cameras=True)
+    assert (finding.code, finding.severity) == ("incomplete-test", "error")
+    assert "--set evaluate.protocol=leave_one_out" in finding.advice
+    assert list(check_queries(manifest, uses_cameras=True, pools=True)) == []
+
+
+def test_training_images_alone_are_no_test_but_for_a_protocol_that_pools(make_table):
+    manifest = replace(make_table(rows([(1, 1)], [])), splits=np.array(["train"]))
+    (finding,) = check_queries(manifest, uses_cameras=True)
+    assert (finding.code, finding.severity) == ("no-test-images", "info")
+    assert "by --set evaluate.protocol=leave_one_out, or train without a test" in finding.advice
+    (pooled,) = check_queries(manifest, uses_cameras=True, pools=True)
+    assert pooled.advice == "nothing has to be done: tested, each image searches all others"
+
+
+def test_case_b052_a_pool_of_lone_identities_is_an_error(make_table):
+    manifest = make_table(rows([(1, 1), (-1, 1)], [(2, 1), (3, 1), (-1, 2)]))
+    (finding,) = check_queries(manifest, uses_cameras=False, pools=True)
+    assert (finding.code, finding.severity, finding.count) == ("no-valid-query", "error", 3)
+    assert "none of 3 identities has two images" in finding.message
+    assert "all figures are undefined" in finding.message
 
 
 def test_case_b038_the_error_says_splits_numbers_and_option(make_table):

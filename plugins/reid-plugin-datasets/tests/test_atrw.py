@@ -2,7 +2,9 @@ import json
 
 import pytest
 
-from reid_core.errors import DataError
+from reid_core.errors import ConfigError, DataError
+from reid_core.evaluation import Labels
+from reid_core.evaluation.protocols.atrw import atrw as protocol
 from reid_plugin_datasets.atrw import atrw
 from reid_plugin_datasets.testing.animals import write_atrw
 
@@ -126,3 +128,32 @@ def test_images_that_are_not_where_the_list_says_are_named(tmp_path):
         DataError, match=r"names atrw_reid_train/train/000001.jpg.*holds 000001.png"
     ):
         atrw(tmp_path)
+
+
+def test_single_camera_queries_are_the_other_half(tmp_path):
+    manifest = atrw(write_atrw(tmp_path), queries="single_camera")
+    query = manifest.select("query")
+    assert query.pids.tolist() == [73, 73]
+    assert len(manifest.select("gallery")) == 4
+    assert manifest.notes[1].startswith("queries: single_camera; they are in the gallery")
+    # The two images are 20 frames apart in one recording: the protocol leaves out the query alone.
+    sides = [
+        Labels(side.pids, side.camid_codes, side.columns)
+        for side in (query, manifest.select("gallery"))
+    ]
+    assert protocol().excluded(*sides).sum() == 2
+
+
+def test_a_test_without_such_queries_is_refused(tmp_path):
+    file = write_atrw(tmp_path) / TRUTH
+    entries = json.loads(file.read_text())
+    file.write_text(json.dumps([{**one, "query": "multi"} for one in entries]))
+    with pytest.raises(
+        DataError, match=r"marks no image of .* the kind single_camera; set queries"
+    ):
+        atrw(tmp_path, queries="single_camera")
+
+
+def test_another_kind_of_queries_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"queries is 'all'; expected cross_camera or single_cam"):
+        atrw(write_atrw(tmp_path), queries="all")

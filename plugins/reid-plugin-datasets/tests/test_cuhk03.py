@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from reid_core.data.manifest import Count
 from reid_core.errors import ConfigError, DataError
+from reid_core.evaluation import Embeddings, evaluate_retrieval
+from reid_core.evaluation.protocols.single_shot import cuhk03 as single_shot
 from reid_plugin_datasets import cuhk03_images
 from reid_plugin_datasets.cuhk03 import cuhk03
 from reid_plugin_datasets.testing.cuhk03 import names_of, write_cuhk03, write_cuhk03_np
@@ -114,7 +117,7 @@ def test_of_two_processes_that_extract_at_once_the_later_one_gives_way(release, 
     ("split", "tested"), [(0, {1002, 2001}), (1, {1001, 1003}), (19, {1001, 1003})]
 )
 def test_the_classic_protocol_tests_whom_the_release_names(split, tested, release):
-    manifest = cuhk03(release, protocol="classic", split=split)
+    manifest = cuhk03(release, protocol="classic", split=split, gallery="one")
     assert {pid for _, pid, _ in rows(manifest, "query")} == tested
     assert {pid for _, pid, _ in rows(manifest, "train")} == {1001, 1002, 1003, 2001, 2002} - tested
     gallery = rows(manifest, "gallery")
@@ -123,8 +126,42 @@ def test_the_classic_protocol_tests_whom_the_release_names(split, tested, releas
     assert all(camid % 2 == 1 for _, _, camid in rows(manifest, "query"))
     assert manifest.name == "cuhk03_labeled_classic"
     assert manifest.notes[1].startswith(f"split {split} of 0 to 19: the 2 identities that")
-    again = cuhk03(release, protocol="classic", split=split)
+    again = cuhk03(release, protocol="classic", split=split, gallery="one")
     assert again.paths.tolist() == manifest.paths.tolist()
+
+
+@pytest.mark.parametrize("split", [0, 1])
+def test_the_classic_gallery_is_all_images_of_the_second_view(split, release):
+    manifest = cuhk03(release, protocol="classic", split=split)
+    drawn = cuhk03(release, protocol="classic", split=split, gallery="one")
+    tested = set(manifest.select("query").pids.tolist())
+    images = sorted((release / "images_labeled").glob("*_2_*.png"))
+    expected = [
+        f"images_labeled/{path.name}"
+        for path in images
+        if int(path.name[0]) * 1000 + int(path.name[2:5]) in tested
+    ]
+    gallery = manifest.select("gallery").paths.tolist()
+    assert sorted(gallery) == expected
+    assert set(drawn.select("gallery").paths.tolist()) < set(gallery)
+    assert "of which the protocol cuhk03 counts one an identity" in manifest.notes[1]
+
+
+def test_the_classic_gallery_suits_the_single_shot_protocol(release):
+    # Each query is nearest to an image of itself, and no match is in its camera.
+    manifest = cuhk03(release, protocol="classic")
+    query, gallery = (manifest.select(split) for split in ("query", "gallery"))
+    people = gallery.identities
+    sides = [
+        Embeddings(
+            torch.eye(len(people))[np.searchsorted(people, side.pids)], side.pids, side.camids
+        )
+        for side in (query, gallery)
+    ]
+    result = evaluate_retrieval(*sides, protocol=single_shot())
+    assert (result.mAP, result.rank(1)) == (1.0, 1.0)
+    assert result.num_candidates.tolist() == [2] * len(query)
+    assert result.protocol == "cuhk03"
 
 
 @pytest.mark.parametrize("images", ["labeled", "detected"])
@@ -146,6 +183,8 @@ def test_folders_of_the_new_protocol_are_read_as_market_1501(images, above, tmp_
         ({"protocol": "old"}, "protocol is 'old'; expected new or classic"),
         ({"protocol": "classic", "split": 20}, "split is 20; expected a whole number from 0 to 19"),
         ({"split": 3}, "split is 3, but the new protocol has one split only"),
+        ({"gallery": "two"}, "gallery is 'two'; expected all or one"),
+        ({"gallery": "one"}, "gallery is one, but the new protocol searches all images; leave it"),
     ],
 )
 def test_wrong_parameters_are_refused(parameters, message, release):

@@ -12,8 +12,8 @@ from reid_plugin_datasets.testing.person import write_ilids, write_prid
 @pytest.mark.parametrize(
     ("name", "write", "parameters"),
     [
-        ("cuhk03", write_cuhk03, {"protocol": "classic"}),
-        ("sysu_mm01", write_sysu_mm01, {}),
+        ("cuhk03", write_cuhk03, {"protocol": "classic", "gallery": "one"}),
+        ("sysu_mm01", write_sysu_mm01, {"draw": 0}),
         ("prid", write_prid, {}),
         ("ilids", write_ilids, {}),
     ],

@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
+import torch
 
 from reid_core.errors import ConfigError, DataError
+from reid_core.evaluation import Embeddings, evaluate_retrieval
+from reid_core.evaluation.protocols.prcc import prcc as protocol
 from reid_plugin_datasets.prcc import prcc
 from reid_plugin_datasets.testing.modalities import write_prcc
 
@@ -86,3 +89,40 @@ def test_names_that_do_not_fit_are_shown(root):
 def test_wrong_parameters_are_refused(root, parameters, message):
     with pytest.raises(ConfigError, match=message):
         prcc(root, **parameters)
+
+
+def embedded(manifest):
+    """Return embeddings that depend on the image alone, of queries and gallery."""
+    sides = []
+    for split in ("query", "gallery"):
+        rows = manifest.select(split)
+        features = [
+            np.random.default_rng(list(path.encode())).normal(size=3)
+            for path in rows.paths.tolist()
+        ]
+        sides.append(
+            Embeddings(
+                torch.tensor(np.array(features)).float(),
+                rows.pids,
+                np.zeros(len(rows), dtype=np.int64),
+                rows.columns,
+            )
+        )
+    return sides
+
+
+@pytest.mark.parametrize("clothes", ["same", "changed"])
+def test_the_protocol_of_all_images_is_the_mean_over_the_ten_draws(clothes, root):
+    together = evaluate_retrieval(
+        *embedded(prcc(root, clothes=clothes)), protocol=protocol(clothes=clothes)
+    )
+    singles = [
+        evaluate_retrieval(
+            *embedded(prcc(root, clothes=clothes, gallery="one", draw=draw)),
+            protocol=protocol(clothes=clothes, draws=1),
+        )
+        for draw in range(10)
+    ]
+    assert len({one.mAP for one in singles}) > 1
+    assert together.mAP == pytest.approx(np.mean([one.mAP for one in singles]), abs=1e-12)
+    assert together.cmc == pytest.approx(np.mean([one.cmc for one in singles], axis=0))

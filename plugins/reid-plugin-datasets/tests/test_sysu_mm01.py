@@ -1,8 +1,12 @@
 import random
 
+import numpy as np
 import pytest
+import torch
 
 from reid_core.errors import ConfigError, DataError
+from reid_core.evaluation import Embeddings, evaluate_retrieval
+from reid_core.evaluation.protocols.sysu_mm01 import sysu_mm01 as protocol
 from reid_plugin_datasets.sysu_mm01 import sysu_mm01
 from reid_plugin_datasets.testing.modalities import SYSU_SEEN, write_sysu_mm01
 
@@ -42,10 +46,13 @@ def test_all_infrared_images_of_the_test_are_queries(root):
         ("indoor", [(4, 1), (4, 2), (6, 2)]),
     ],
 )
-def test_the_gallery_is_one_visible_image_an_identity_and_camera(root, mode, expected):
-    gallery = sysu_mm01(root, mode=mode).select("gallery")
-    assert list(zip(gallery.pids.tolist(), gallery.camids.tolist(), strict=True)) == expected
-    assert set(gallery.columns["modalities"].tolist()) == {"rgb"}
+def test_the_gallery_is_all_visible_images_or_one_an_identity_and_camera(root, mode, expected):
+    for draw, images in ((None, 3), (0, 1)):
+        gallery = sysu_mm01(root, mode=mode, draw=draw).select("gallery")
+        seen = list(zip(gallery.pids.tolist(), gallery.camids.tolist(), strict=True))
+        assert seen == [pair for pair in expected for _ in range(images)]
+        assert set(gallery.columns["modalities"].tolist()) == {"rgb"}
+    assert "from which the protocol sysu_mm01 draws" in sysu_mm01(root, mode=mode).notes[1]
 
 
 @pytest.mark.parametrize("draw", range(10))
@@ -60,6 +67,41 @@ def test_the_draws_are_those_of_published_code(root, draw):
     assert sysu_mm01(root, draw=draw).select("gallery").paths.tolist() == expected
 
 
+def embedded(manifest):
+    """Return embeddings that depend on the image alone, of queries and gallery."""
+    sides = []
+    for split in ("query", "gallery"):
+        rows = manifest.select(split)
+        features = [
+            np.random.default_rng(list(path.encode())).normal(size=4)
+            for path in rows.paths.tolist()
+        ]
+        sides.append(
+            Embeddings(
+                torch.tensor(np.array(features)).float(), rows.pids, rows.camids, rows.columns
+            )
+        )
+    return sides
+
+
+@pytest.mark.parametrize("mode", ["all", "indoor"])
+def test_the_protocol_of_all_images_is_the_mean_over_the_ten_draws(root, mode):
+    together = evaluate_retrieval(
+        *embedded(sysu_mm01(root, mode=mode)), protocol=protocol(mode=mode)
+    )
+    singles = [
+        evaluate_retrieval(
+            *embedded(sysu_mm01(root, mode=mode, draw=draw)), protocol=protocol(mode=mode, draws=1)
+        )
+        for draw in range(10)
+    ]
+    assert together.num_trials == 10
+    assert len({one.mAP for one in singles}) > 3
+    assert together.mAP == pytest.approx(np.mean([one.mAP for one in singles]), abs=1e-12)
+    assert together.mINP == pytest.approx(np.mean([one.mINP for one in singles]), abs=1e-12)
+    assert together.cmc == pytest.approx(np.mean([one.cmc for one in singles], axis=0))
+
+
 def test_cameras_2_and_3_are_one_place(root):
     manifest = sysu_mm01(root)
     places = manifest.columns["places"]
@@ -68,12 +110,13 @@ def test_cameras_2_and_3_are_one_place(root):
 
 
 def test_counts_are_published_for_the_usual_settings_only(root):
-    assert {s: tuple(c) for s, c in sysu_mm01(root).expected.items()} == {
+    assert {s: tuple(c) for s, c in sysu_mm01(root, draw=0).expected.items()} == {
         "train": (34_167, 395),
         "query": (3_803, 96),
         "gallery": (301, 96),
     }
-    assert set(sysu_mm01(root, mode="indoor", validation="out").expected) == {"query"}
+    assert set(sysu_mm01(root).expected) == {"train", "query"}
+    assert set(sysu_mm01(root, mode="indoor", draw=0, validation="out").expected) == {"query"}
 
 
 def test_an_identity_in_training_and_test_is_refused(root):

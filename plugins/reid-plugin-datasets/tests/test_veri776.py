@@ -73,3 +73,51 @@ def test_a_copy_that_lacks_one_vehicle_is_known(tmp_path, monkeypatch):
     manifest = veri776(write_veri776(tmp_path))
     assert manifest.expected["train"] == (2, 2)
     assert manifest.notes == ("a copy with 575 of the 576 training vehicles, as others have too",)
+
+
+def write_tracks(root, *lines, name="test_track.txt"):
+    write_veri776(root)
+    (root / "VeRi" / name).write_text("".join(f"{line}\n" for line in lines))
+    return root
+
+
+def test_the_lines_of_the_tracks_file_number_the_tracks(tmp_path):
+    write_tracks(
+        tmp_path,
+        "0002_c002_00030600_0.jpg 0002_c002_00030605_1.jpg ",
+        "",
+        "0002_c004_00084280_0.jpg",
+        "0002_c003_00084280_0.jpg",
+    )
+    manifest = veri776(tmp_path)
+    assert manifest.columns["tracklets"].tolist() == [-1, -1, 1, 3, 2]
+    assert manifest.notes == ()
+
+
+def test_a_line_may_begin_with_the_name_of_its_track(tmp_path):
+    write_tracks(
+        tmp_path,
+        "0002_c003_t0084280 0002_c003_00084280_0.jpg",
+        "0002_c004_t0084280 0002_c004_00084280_0.jpg",
+        name="test_track_VeRi.txt",
+    )
+    assert veri776(tmp_path).columns["tracklets"].tolist() == [-1, -1, -1, 1, 2]
+
+
+def test_tracks_that_lack_a_gallery_image_are_left_out_and_noted(tmp_path):
+    write_tracks(tmp_path, "0002_c003_00084280_0.jpg")
+    manifest = veri776(tmp_path)
+    assert "tracklets" not in manifest.columns
+    assert manifest.notes == (
+        "tracks left out: 1 gallery images are in no line of test_track.txt, for example "
+        "image_test/0002_c004_00084280_0.jpg",
+    )
+
+
+def test_a_track_of_two_cameras_is_left_out_and_noted(tmp_path):
+    write_tracks(tmp_path, "0002_c003_00084280_0.jpg 0002_c004_00084280_0.jpg")
+    manifest = veri776(tmp_path)
+    assert "tracklets" not in manifest.columns
+    assert manifest.notes == (
+        "tracks left out: line 1 of test_track.txt has images of several vehicles or cameras",
+    )

@@ -81,24 +81,41 @@ class EpochKeys:
 
 
 class RowKeys:
-    """All rows once, in their order.
+    """All rows once, in their order, or the share of one of several processes.
+
+    Processes share whole batches, in turn: each image is computed in the company it would have in
+    one process, so that it gets the same numbers, bit by bit. No row is repeated to make shares
+    equal.
 
     Args:
         num_rows: How many there are.
         batch_size: Rows a batch; the last one may be smaller.
+        rank: Number of this process, from 0.
+        num_ranks: Processes that share the rows.
     """
 
-    def __init__(self, num_rows: int, batch_size: int) -> None:
+    def __init__(
+        self, num_rows: int, batch_size: int, *, rank: int = 0, num_ranks: int = 1
+    ) -> None:
         self._num_rows = num_rows
         self._batch_size = batch_size
+        self._starts = range(rank * batch_size, num_rows, num_ranks * batch_size)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The rows of this process, ascending, (n,) int64; none where there are few batches."""
+        rows = [np.arange(start, self._stop(start)) for start in self._starts]
+        return np.concatenate([np.empty(0, dtype=np.int64), *rows])
 
     def __len__(self) -> int:
-        return -(-self._num_rows // self._batch_size)
+        return len(self._starts)
 
     def __iter__(self) -> Iterator[list[SampleKey]]:
-        for start in range(0, self._num_rows, self._batch_size):
-            stop = min(start + self._batch_size, self._num_rows)
-            yield [SampleKey(row, 0) for row in range(start, stop)]
+        for start in self._starts:
+            yield [SampleKey(row, 0) for row in range(start, self._stop(start))]
+
+    def _stop(self, start: int) -> int:
+        return min(start + self._batch_size, self._num_rows)
 
 
 def _seeds(entropy: Sequence[int], count: int) -> list[int]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from reid_core.contracts import Batch
@@ -135,7 +136,7 @@ class TrainLoader:
 
 
 class TestLoader:
-    """All rows once, in their order, as normalised batches.
+    """All rows once, in their order, as normalised batches; or the share of one process.
 
     Args:
         dataset: Decoded images by row.
@@ -145,6 +146,8 @@ class TestLoader:
         device: Where batches go.
         workers: Processes that decode; 0 decodes here.
         start_method: How they are started; None is Python's default.
+        rank: Number of this process, from 0, of those that share the rows batch by batch.
+        num_ranks: How many do.
     """
 
     __test__ = False  # not a test case, whatever pytest reads into the name
@@ -159,10 +162,12 @@ class TestLoader:
         device: torch.device,
         workers: int,
         start_method: str | None = None,
+        rank: int = 0,
+        num_ranks: int = 1,
     ) -> None:
         self._normalize = normalize
         self._device = device
-        self._keys = RowKeys(len(dataset), batch_size)
+        self._keys = RowKeys(len(dataset), batch_size, rank=rank, num_ranks=num_ranks)
         self._loader = make_loader(
             BatchReader(dataset, collate),
             self._keys,
@@ -177,6 +182,11 @@ class TestLoader:
     def __len__(self) -> int:
         """Return the number of batches."""
         return len(self._keys)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The rows that are given, ascending, (n,) int64."""
+        return self._keys.rows
 
     def __iter__(self) -> Iterator[Batch]:
         for batch in fetch(self._loader, self.broken.note):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ class TestSet:
     Args:
         name: The data set's name.
         rows: Query rows first, gallery rows after them.
-        num_query: How many of the rows are queries.
+        num_query: How many of the rows are queries; all of them where training images are the test.
         caveats: Why figures on it say less than they seem to, for example that some of its
             identities are trained on.
     """
@@ -32,20 +32,40 @@ class TestSet:
     caveats: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, manifest: Manifest, caveats: tuple[str, ...] = ()) -> TestSet:
+    def of(
+        cls,
+        manifest: Manifest,
+        caveats: tuple[str, ...] = (),
+        *,
+        pools: bool = False,
+        trains: bool = True,
+    ) -> TestSet:
         """Take query and gallery of a whole set.
 
+        Args:
+            manifest: The set.
+            caveats: Why figures on it say less than they seem to.
+            pools: Whether the protocol makes one pool of query and gallery, so that one of them is
+                enough, and of a set with neither the training images are the pool.
+            trains: Whether there is a training, which can go on without a test.
+
         Raises:
-            DataError: It has no query or no gallery.
+            DataError: It has no query or no gallery, or no image at all where one pool is made.
         """
+        if is_taken_whole(manifest, pools=pools):
+            queries = np.full(len(manifest), "query")
+            rows = replace(manifest, splits=queries, expected={})
+            return cls(manifest.name, rows, len(rows), caveats)
         parts = [np.flatnonzero(manifest.splits == split) for split in ("query", "gallery")]
-        for split, rows in zip(("query", "gallery"), parts, strict=True):
-            if len(rows) == 0:
+        has_one = any(len(part) for part in parts)
+        advice = ", let each image search all others by --set evaluate.protocol=leave_one_out"
+        pooled = "" if pools else advice
+        for split, rows_of in zip(("query", "gallery"), parts, strict=True):
+            if len(rows_of) == 0 and not (pools and has_one):
                 raise DataError(
                     f"data set {manifest.name} ({manifest.root}) has no {split} images, so it "
                     "cannot be evaluated; set data.test to a set that has them, cut it with "
-                    "'reid-data split', or leave the evaluation out: --set evaluate.every=0 --set "
-                    "evaluate.at_start=false"
+                    f"'reid-data split'{pooled}{_without_test(trains)}"
                 )
         return cls(manifest.name, manifest.take(np.concatenate(parts)), len(parts[0]), caveats)
 
@@ -61,6 +81,22 @@ class TestSet:
             pids[is_distractor(rows)] = 0
             pids[is_junk(rows)] = JUNK
         return pids, _as_integers(rows.camids, rows.camid_codes)
+
+
+def is_taken_whole(manifest: Manifest, *, pools: bool) -> bool:
+    """Say whether the training images of a set are its test, because it has no other.
+
+    Args:
+        manifest: The set.
+        pools: Whether the protocol makes one pool of query and gallery.
+    """
+    return pools and len(manifest) > 0 and bool((manifest.splits == "train").all())
+
+
+def _without_test(trains: bool) -> str:
+    if not trains:
+        return ""
+    return ", or leave the evaluation out: --set evaluate.every=0 --set evaluate.at_start=false"
 
 
 def _as_integers(ids: IdArray, codes: NDArray[np.int32]) -> NDArray[np.int64]:

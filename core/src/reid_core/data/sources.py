@@ -14,7 +14,7 @@ from reid_core.data.collection import collection_paused
 from reid_core.data.combine import all_for_training
 from reid_core.data.manifest import Manifest
 from reid_core.data.nobody import stands_for_nobody
-from reid_core.data.query_gallery import TestSet
+from reid_core.data.query_gallery import TestSet, is_taken_whole
 from reid_core.errors import ConfigError, DataError, PluginError
 from reid_core.plugins.registries import DATASETS
 from reid_core.wording import counted
@@ -31,6 +31,9 @@ class Sources:
         train: Training sets by name and parameters.
         test: Test sets by name and parameters.
         combine_all: Whether query and gallery of the training sets are trained on too.
+        pools: Whether the protocol makes one pool of query and gallery, so that a test set may have
+            one of them alone, or training images alone.
+        trains: Whether there is a training; messages then say how to do without a test.
 
     Raises:
         ConfigError: A list names one set twice.
@@ -44,7 +47,10 @@ class Sources:
         train: Sequence[Component],
         test: Sequence[Component],
         combine_all: bool = False,
+        pools: bool = False,
+        trains: bool = True,
     ) -> None:
+        self._pools, self._trains = pools, trains
         for field, components in (("train", train), ("test", test)):
             _require_once(field, components)
         cache: list[tuple[Component, Manifest]] = []
@@ -56,15 +62,25 @@ class Sources:
         for _, manifest in cache:
             _log(manifest)
         self._caveats = [
-            _caveats(manifest, combine_all) if component in train else ()
+            _caveats(manifest, combine_all, pools=pools) if component in train else ()
             for component, manifest in zip(test, tested, strict=True)
         ]
         for manifest, caveats in zip(tested, self._caveats, strict=True):
             for caveat in caveats:
                 log.warning("data set %s: %s", manifest.name, caveat)
+        for manifest in tested:
+            if is_taken_whole(manifest, pools=pools):
+                log.info(
+                    "data set %s: it has no query and no gallery, so each of its images (%d) "
+                    "searches all others",
+                    manifest.name,
+                    len(manifest),
+                )
         # Only what is used is kept: of a million rows the whole is worth a tenth of the memory.
         self._train = [all_for_training(m) if combine_all else m.select("train") for m in trained]
-        self._test = [_query_and_gallery(manifest) for manifest in tested]
+        self._test = [
+            m if is_taken_whole(m, pools=pools) else _query_and_gallery(m) for m in tested
+        ]
 
     def train_manifests(self) -> list[Manifest]:
         """Return the training rows of each training set.
@@ -92,7 +108,7 @@ class Sources:
             DataError: A set has no query or no gallery.
         """
         return [
-            TestSet.of(manifest, caveats)
+            TestSet.of(manifest, caveats, pools=self._pools, trains=self._trains)
             for manifest, caveats in zip(self._test, self._caveats, strict=True)
         ]
 
@@ -173,8 +189,10 @@ def _require_two_identities(manifests: Sequence[Manifest]) -> None:
         )
 
 
-def _caveats(manifest: Manifest, combines_all: bool) -> tuple[str, ...]:
+def _caveats(manifest: Manifest, combines_all: bool, *, pools: bool) -> tuple[str, ...]:
     """Return why figures of a set that is trained on say little about new identities."""
+    if is_taken_whole(manifest, pools=pools):
+        return ("its images are trained on: its results say nothing about new identities",)
     if combines_all:
         return (
             "its query and gallery are trained on (data.combine_all): not comparable with results "

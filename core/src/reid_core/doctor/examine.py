@@ -34,6 +34,7 @@ def examine(
     manifests: Sequence[Manifest],
     *,
     uses_cameras: bool = True,
+    pools: bool = False,
     looks_at_images: bool = True,
     looks_for_near_copies: bool = True,
 ) -> Report:
@@ -43,12 +44,13 @@ def examine(
         manifests: The sets, whole, each with a name of its own.
         uses_cameras: Whether they are evaluated by a protocol that leaves out matches in the
             query's own camera.
+        pools: Whether that protocol makes one pool of query and gallery.
         looks_at_images: Whether every image is read and decoded.
         looks_for_near_copies: Whether images that look alike are compared then.
     """
     findings: list[Finding] = []
     for manifest in manifests:
-        findings += check_labels(manifest, uses_cameras=uses_cameras)
+        findings += check_labels(manifest, uses_cameras=uses_cameras, pools=pools)
     if looks_at_images:
         scan = scan_images(manifests, keeps_thumbnails=looks_for_near_copies)
         findings += check_images(scan)
@@ -63,12 +65,15 @@ def examine(
     )
 
 
-def check_labels(manifest: Manifest, *, uses_cameras: bool) -> Iterator[Finding]:
+def check_labels(
+    manifest: Manifest, *, uses_cameras: bool, pools: bool = False
+) -> Iterator[Finding]:
     """Find what the columns of a set and a listing of its folders tell.
 
     Args:
         manifest: The whole set.
         uses_cameras: As in :func:`examine`.
+        pools: As in :func:`examine`.
     """
     listings = listings_of(manifest)
     yield from check_counts(manifest)
@@ -81,7 +86,7 @@ def check_labels(manifest: Manifest, *, uses_cameras: bool) -> Iterator[Finding]
     yield from check_junk(manifest)
     yield from check_gaps(manifest)
     yield from check_overlap(manifest)
-    yield from check_queries(manifest, uses_cameras=uses_cameras)
+    yield from check_queries(manifest, uses_cameras=uses_cameras, pools=pools)
     yield from check_training(manifest)
     yield from check_cameras(manifest)
 

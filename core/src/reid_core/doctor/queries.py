@@ -60,19 +60,26 @@ def find_matches(manifest: Manifest, *, uses_cameras: bool) -> Matches:
     return Matches(query, is_absent, is_own_only, is_itself_only)
 
 
-def check_queries(manifest: Manifest, *, uses_cameras: bool) -> Iterator[Finding]:
+def check_queries(
+    manifest: Manifest, *, uses_cameras: bool, pools: bool = False
+) -> Iterator[Finding]:
     """Find queries without a valid match.
 
     Args:
         manifest: The whole set.
         uses_cameras: Whether the protocol leaves out matches in the query's own camera.
+        pools: Whether the protocol makes one pool of query and gallery; what it cuts of that is
+            then its own.
 
     Yields:
         One error where no query has one; else a warning for each reason.
     """
     is_query, is_gallery = manifest.splits == "query", manifest.splits == "gallery"
+    if pools and (is_query | is_gallery).any():
+        yield from _check_pool(manifest, is_query | is_gallery)
+        return
     if not is_query.any() or not is_gallery.any():
-        yield from _incomplete(manifest, int(is_query.sum()), int(is_gallery.sum()))
+        yield from _incomplete(manifest, int(is_query.sum()), int(is_gallery.sum()), pools)
         return
     uses_cameras = uses_cameras and manifest.has_cameras
     matches = find_matches(manifest, uses_cameras=uses_cameras)
@@ -170,7 +177,26 @@ def _none_valid(manifest: Manifest, matches: Matches, *, uses_cameras: bool) -> 
     )
 
 
-def _incomplete(manifest: Manifest, queries: int, gallery: int) -> Iterator[Finding]:
+def _check_pool(manifest: Manifest, is_pooled: NDArray[np.bool_]) -> Iterator[Finding]:
+    """Find a pool in which no identity has two images."""
+    is_somebody = is_pooled & ~stands_for_nobody(manifest)
+    numbers = np.bincount(manifest.pid_codes[is_somebody], minlength=len(manifest.identities))
+    lone = manifest.identities[numbers == 1]
+    if (numbers > 1).any():
+        return
+    yield Finding(
+        "no-valid-query",
+        "error",
+        manifest.name,
+        f"splits query and gallery: none of {counted(len(lone), 'identity', 'identities')} has two "
+        "images, so nobody can be found, all figures are undefined and there is nothing to measure",
+        "add a second image of identities; check how identities are read ('reid-data stats')",
+        len(lone),
+        some(lone),
+    )
+
+
+def _incomplete(manifest: Manifest, queries: int, gallery: int, pools: bool) -> Iterator[Finding]:
     if not queries and not gallery:
         if len(manifest):
             yield Finding(
@@ -178,7 +204,10 @@ def _incomplete(manifest: Manifest, queries: int, gallery: int) -> Iterator[Find
                 "info",
                 manifest.name,
                 "there is no query and no gallery: all images are for training",
-                "cut the set with 'reid-data split', name another one by data.test, or train "
+                "nothing has to be done: tested, each image searches all others"
+                if pools
+                else "cut the set with 'reid-data split', name another one by data.test, let each "
+                "image search all others by --set evaluate.protocol=leave_one_out, or train "
                 "without a test: --set evaluate.every=0 --set evaluate.at_start=false",
                 len(manifest),
             )
@@ -190,7 +219,8 @@ def _incomplete(manifest: Manifest, queries: int, gallery: int) -> Iterator[Find
         manifest.name,
         f"there are {counted(queries or gallery, 'image')} of split {there} and none of split "
         f"{missing}, so nothing can be evaluated",
-        f"add the {missing} images, or cut the set anew with 'reid-data split'",
+        f"add the {missing} images, cut the set anew with 'reid-data split', or let each image "
+        "search all others by --set evaluate.protocol=leave_one_out",
         queries or gallery,
     )
 

@@ -26,7 +26,7 @@ _MAX_EXAMPLES = 3
 
 
 def check_before_run(
-    manifests: Sequence[Manifest], *, uses_cameras: bool, skips_broken: bool
+    manifests: Sequence[Manifest], *, uses_cameras: bool, skips_broken: bool, pools: bool = False
 ) -> None:
     """Log what is wrong with the data of a run.
 
@@ -34,11 +34,12 @@ def check_before_run(
         manifests: The rows that the run reads, those of training and of test apart.
         uses_cameras: Whether the protocol leaves out matches in the query's own camera.
         skips_broken: Whether the run goes on without images that cannot be read.
+        pools: Whether the protocol makes one pool of query and gallery.
 
     Raises:
         DataError: Something would stop the run, or leave nothing to measure; all of it is said.
     """
-    findings = quick(manifests, uses_cameras=uses_cameras, skips_broken=skips_broken)
+    findings = quick(manifests, uses_cameras=uses_cameras, skips_broken=skips_broken, pools=pools)
     log_findings(findings)
     errors = [as_line(finding) for finding in findings if finding.severity == "error"]
     if errors:
@@ -48,7 +49,7 @@ def check_before_run(
 
 
 def quick(
-    manifests: Sequence[Manifest], *, uses_cameras: bool, skips_broken: bool
+    manifests: Sequence[Manifest], *, uses_cameras: bool, skips_broken: bool, pools: bool = False
 ) -> list[Finding]:
     """Look for what can be found in a second or two, in a million rows.
 
@@ -59,6 +60,7 @@ def quick(
         manifests: As in :func:`check_before_run`.
         uses_cameras: As in :func:`check_before_run`.
         skips_broken: As in :func:`check_before_run`.
+        pools: As in :func:`check_before_run`.
 
     Returns:
         Errors and warnings.
@@ -71,7 +73,9 @@ def quick(
         listings = listings_of(manifest)
         if manifest.store is None:
             listings = known.setdefault(manifest.root, listings)
-        findings += _of_set(manifest, listings, missing=missing, uses_cameras=uses_cameras)
+        findings += _of_set(
+            manifest, listings, missing=missing, uses_cameras=uses_cameras, pools=pools
+        )
     findings += check_shared_files(manifests)
     return findings
 
@@ -91,7 +95,12 @@ def as_line(finding: Finding) -> str:
 
 
 def _of_set(
-    manifest: Manifest, listings: Listings | None, *, missing: Severity, uses_cameras: bool
+    manifest: Manifest,
+    listings: Listings | None,
+    *,
+    missing: Severity,
+    uses_cameras: bool,
+    pools: bool,
 ) -> Iterator[Finding]:
     yield from check_counts(manifest, is_whole=False)
     yield from check_missing(manifest, listings, severity=missing)
@@ -99,7 +108,7 @@ def _of_set(
     yield from check_listed_twice(manifest)
     yield from check_spelling(manifest)
     yield from check_junk(manifest)
-    for finding in check_queries(manifest, uses_cameras=uses_cameras):
+    for finding in check_queries(manifest, uses_cameras=uses_cameras, pools=pools):
         # A set without query or gallery has been refused; skipped queries the evaluation counts.
         if finding.code == "no-valid-query":
             yield finding

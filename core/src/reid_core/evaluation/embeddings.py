@@ -11,9 +11,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from reid_core.errors import DataError
+from reid_core.evaluation.ids import IdColumn, as_ids
 
-#: Identities or cameras, one a row: an integer array on the host or an integer tensor.
-IdColumn = NDArray[np.int64] | Tensor
+__all__ = ["Embeddings", "IdColumn", "Labels"]
+
+
+class MissingColumnError(DataError):
+    """A protocol reads a column that the test set does not have.
+
+    Args:
+        column: Its name.
+        message: What to tell.
+    """
+
+    def __init__(self, column: str, message: str) -> None:
+        super().__init__(message)
+        self.column = column
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +48,8 @@ class Labels:
     columns: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pids", _as_ids("pids", self.pids))
-        object.__setattr__(self, "camids", _as_ids("camids", self.camids))
+        object.__setattr__(self, "pids", as_ids("pids", self.pids))
+        object.__setattr__(self, "camids", as_ids("camids", self.camids))
         if len(self.pids) != len(self.camids):
             raise DataError(
                 f"labels: {len(self.pids)} pids but {len(self.camids)} camids; "
@@ -59,10 +72,13 @@ class Labels:
             DataError: There is none of that name.
         """
         if name not in self.columns:
-            raise DataError(
+            # The rows are numbered by the evaluation: nobody gave them as a column.
+            given = ", ".join(one for one in self.columns if one != "rows")
+            raise MissingColumnError(
+                name,
                 f"the protocol needs the column {name}, and the test set has "
-                f"{', '.join(self.columns) or 'no further columns'}; choose a data set that has "
-                "it, or another evaluate.protocol"
+                f"{given or 'no further columns'}; choose a data set that has "
+                "it, or another evaluate.protocol",
             )
         return self.columns[name]
 
@@ -85,8 +101,9 @@ class Embeddings:
 
     Args:
         features: (N, D) floating point, on any device; distances are computed in float32.
-        pids: (N,) integer identities, array or tensor.
-        camids: (N,) integer cameras, array or tensor.
+        pids: (N,) integer identities: array, tensor, or a list. Text is numbered by
+            :func:`number_ids` first.
+        camids: (N,) integer cameras, likewise.
         columns: Further columns by name, each (N, …), for protocols that read them.
 
     Raises:
@@ -123,17 +140,7 @@ class Embeddings:
     def labels(self) -> Labels:
         """What is known besides the features, as arrays on the host."""
         return Labels(
-            pids=_as_ids("pids", self.pids),
-            camids=_as_ids("camids", self.camids),
+            pids=as_ids("pids", self.pids),
+            camids=as_ids("camids", self.camids),
             columns=self.columns,
         )
-
-
-def _as_ids(field: str, values: IdColumn) -> NDArray[np.int64]:
-    column = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
-    if column.ndim != 1 or column.dtype.kind not in "iu":
-        raise DataError(
-            f"embeddings: {field} is {column.shape} {column.dtype}; expected (N,) integers, "
-            "map text to integers first (numpy.unique with return_inverse=True)"
-        )
-    return column.astype(np.int64, copy=False)

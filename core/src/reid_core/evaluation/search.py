@@ -7,7 +7,7 @@ that all of it is about the same comparison.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -15,13 +15,35 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from reid_core.errors import DataError
-from reid_core.evaluation.distance import DistanceName, check_same_width
+from reid_core.evaluation.distances.distance import DistanceName, check_same_width
 from reid_core.evaluation.embeddings import Embeddings, Labels
-from reid_core.evaluation.protocols import Prepared, Protocol, Trial
+from reid_core.evaluation.plan import (
+    ROWS,
+    Entries,
+    checked_trials,
+    cut,
+    entries_of,
+    number_rows,
+    pool_labels,
+    prepared,
+)
+from reid_core.evaluation.protocols import Prepared, Protocol
 from reid_core.evaluation.rerankers import BlockSource, Reranker, check_chain, reranked
 
-#: The column of labels that numbers the rows of a test set: its queries, then its gallery.
-ROWS = "rows"
+__all__ = [
+    "ROWS",
+    "Search",
+    "check_finite",
+    "cut",
+    "number_rows",
+    "pool_labels",
+    "searches",
+]
+
+#: Rows that are looked at together: half precision is converted for it.
+CHECKED_ROWS = 2**13
+#: Where no value is as large, squares of float32 have lost their digits or are 0.
+LEAST_VALUE = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +58,7 @@ class Search:
         distance: Name of the distance.
         postprocessing: Descriptions of the rerankers, in the order in which they were applied.
         num_gallery: Gallery entries given, junk included.
+        trial: Number of the trial, from 0; None where the protocol has none.
     """
 
     query: Labels
@@ -45,6 +68,7 @@ class Search:
     distance: str
     postprocessing: tuple[str, ...] = field(default=())
     num_gallery: int = 0
+    trial: int | None = None
 
 
 def searches(
@@ -68,48 +92,27 @@ def searches(
         A search a trial; memory is that of one.
 
     Raises:
-        DataError: Features differ in width or are not finite.
+        DataError: Features differ in width, are not finite or too small for euclidean distances,
+            the labels lack a column that the protocol reads, or images that it takes for one
+            differ in identity or camera.
         UsageError: The distance has another name, or the rerankers another order.
+        PluginError: The protocol answers wrongly, or lets a row search itself.
     """
     check_same_width(query.features, gallery.features)
     check_finite(query.features, side="query")
     check_finite(gallery.features, side="gallery")
+    if distance == "euclidean":
+        check_not_tiny(query.features, gallery.features)
     check_chain(rerankers)
-    prepared = _numbered(query, gallery, protocol)
-    trials = protocol.trials(prepared.query.labels, prepared.gallery.labels)
+    ready = prepared(query, gallery, protocol)
+    trials = checked_trials(ready.query.labels, ready.gallery.labels, protocol)
     if trials is None:
-        yield _search(prepared.query, prepared.gallery, distance, protocol, rerankers)
+        yield _search(ready.query, ready.gallery, distance, protocol, rerankers)
         return
-    pool = _pool(prepared)
-    for trial in trials:
-        yield _search(
-            _take(pool, trial.query), _take(pool, trial.gallery), distance, protocol, rerankers
-        )
-
-
-def number_rows(query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
-    """Give labels the column ``rows``: 0 to Q - 1 for queries, Q to Q + G - 1 for the gallery."""
-    first = len(query)
-    return (
-        replace(query, columns={**query.columns, ROWS: np.arange(first)}),
-        replace(gallery, columns={**gallery.columns, ROWS: np.arange(first, first + len(gallery))}),
-    )
-
-
-def pool_labels(query: Labels, gallery: Labels) -> Labels:
-    """Put the labels of queries and gallery after one another, with the columns both have."""
-    names = [name for name in query.columns if name in gallery.columns]
-    return Labels(
-        np.concatenate([query.pids, gallery.pids]),
-        np.concatenate([query.camids, gallery.camids]),
-        {name: np.concatenate([query.columns[name], gallery.columns[name]]) for name in names},
-    )
-
-
-def cut(query: Labels, gallery: Labels, trial: Trial) -> tuple[Labels, Labels]:
-    """Return the labels of a trial's queries and gallery."""
-    pool = pool_labels(query, gallery)
-    return pool.take(trial.query), pool.take(trial.gallery)
+    pool = _pool(ready)
+    for number, trial in enumerate(trials):
+        sides = _take(pool, trial.query), _take(pool, trial.gallery)
+        yield _search(*sides, distance, protocol, rerankers, trial=number)
 
 
 def check_finite(features: Tensor, *, side: str) -> None:
@@ -124,8 +127,11 @@ def check_finite(features: Tensor, *, side: str) -> None:
     """
     # The norm shows every NaN and infinity, and makes no copy of the features.
     with torch.no_grad():
-        norms = torch.linalg.vector_norm(features.float(), dim=1)
-    bad_rows = torch.nonzero(~torch.isfinite(norms)).flatten()
+        norms = [
+            torch.linalg.vector_norm(part.float(), dim=1)
+            for part in torch.split(features, CHECKED_ROWS)
+        ]
+    bad_rows = torch.nonzero(~torch.isfinite(torch.cat(norms))).flatten()
     if not len(bad_rows):
         return
     num_values = int((~torch.isfinite(features[bad_rows])).sum())
@@ -137,14 +143,45 @@ def check_finite(features: Tensor, *, side: str) -> None:
     )
 
 
-def _numbered(query: Embeddings, gallery: Embeddings, protocol: Protocol) -> Prepared:
-    labels = number_rows(query.labels, gallery.labels)
-    return protocol.prepare(
-        *(
-            replace(side, columns=numbered.columns)
-            for side, numbered in zip((query, gallery), labels, strict=True)
+def check_not_tiny(query: Tensor, gallery: Tensor) -> None:
+    """Refuse features whose euclidean distances would all be 0, because their squares underflow.
+
+    Args:
+        query: (Q, D) floating point.
+        gallery: (G, D) floating point.
+
+    Raises:
+        DataError: All values are that small, and not all are 0.
+    """
+    largest = max(_largest(side) for side in (query, gallery))
+    if 0 < largest < LEAST_VALUE:
+        raise DataError(
+            f"embeddings: the largest value is {largest:.1e}, whose square is 0 in float32, so all "
+            "euclidean distances would be; expected larger ones: multiply both sides by one "
+            "number, or set evaluate.distance to cosine"
         )
-    )
+
+
+def _largest(features: Tensor) -> float:
+    parts = torch.split(features, CHECKED_ROWS)
+    return max((float(p.abs().max()) for p in parts if p.numel()), default=0.0)
+
+
+def nearest_of_entries(source: BlockSource, entries: Entries) -> BlockSource:
+    """Make distances to images distances to entries: the smallest of each entry's images.
+
+    Args:
+        source: Distances of a block of queries to G images.
+        entries: E groups of the images.
+
+    Returns:
+        Distances of a block of queries to E entries.
+    """
+
+    def block(start: int, stop: int) -> NDArray[np.float32] | NDArray[np.float64]:
+        return np.minimum.reduceat(source(start, stop)[:, entries.order], entries.starts, axis=1)
+
+    return source if not len(entries.order) else block
 
 
 def _search(
@@ -153,31 +190,55 @@ def _search(
     distance: DistanceName,
     protocol: Protocol,
     rerankers: Sequence[Reranker],
+    trial: int | None = None,
 ) -> Search:
     num_gallery = len(gallery)
     if rerankers:
         is_ignored = protocol.ignored(gallery.labels)
         if is_ignored.any():
             gallery = _take(gallery, np.flatnonzero(~is_ignored))
-    source = reranked(query.features, gallery.features, distance=distance, rerankers=rerankers)
+    source = reranked(
+        query.features,
+        gallery.features,
+        distance=distance,
+        rerankers=rerankers,
+        places=None if trial is None else _places(query.labels, gallery.labels),
+    )
+    entries = entries_of(gallery.labels, protocol)
+    if entries is not None:
+        source = nearest_of_entries(source, entries)
     return Search(
         query=query.labels,
-        gallery=gallery.labels,
+        gallery=gallery.labels if entries is None else gallery.labels.take(entries.first),
         distances=source,
         protocol=protocol,
         distance=distance,
         postprocessing=tuple(reranker.description for reranker in rerankers),
         num_gallery=num_gallery,
+        trial=trial,
     )
 
 
-def _pool(prepared: Prepared) -> Embeddings:
-    labels = pool_labels(prepared.query.labels, prepared.gallery.labels)
-    features = torch.cat([prepared.query.features, prepared.gallery.features])
+def _places(query: Labels, gallery: Labels) -> Tensor | None:
+    """Find the queries that are in the gallery too: they are one image, whatever is reranked."""
+    _, asked, searched = np.intersect1d(
+        query.columns[ROWS], gallery.columns[ROWS], return_indices=True
+    )
+    places = np.full(len(query), -1, dtype=np.int64)
+    places[asked] = searched
+    return torch.from_numpy(places) if len(asked) else None
+
+
+def _pool(ready: Prepared) -> Embeddings:
+    labels = pool_labels(ready.query.labels, ready.gallery.labels)
+    sides = [side.features for side in (ready.query, ready.gallery) if len(side)]
+    features = torch.cat(sides) if len(sides) == 2 else (sides or [ready.gallery.features])[0]
     return Embeddings(features, labels.pids, labels.camids, labels.columns)
 
 
 def _take(embeddings: Embeddings, rows: NDArray[np.int64]) -> Embeddings:
+    if np.array_equal(rows, np.arange(len(embeddings))):
+        return embeddings  # leave-one-out takes all of a pool twice
     labels = embeddings.labels.take(rows)
     features = embeddings.features[torch.from_numpy(rows).to(embeddings.features.device)]
     return Embeddings(features, labels.pids, labels.camids, labels.columns)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from reid_core.data.manifest import Count, Manifest
 from reid_core.errors import DataError
@@ -14,6 +14,7 @@ from reid_core.paths import resolve_root
 from reid_plugin_datasets.folders import Matches, find_folder, folders_in, matching
 from reid_plugin_datasets.listed import require_images
 from reid_plugin_datasets.names import read_names
+from reid_plugin_datasets.parameters import require_choice
 from reid_plugin_datasets.rows import Row, manifest_of
 
 #: Where people unpack the archives: each into a folder of its name, or all into one.
@@ -30,6 +31,11 @@ _TRUTH = tuple(
         "eval_script/ATRWEvalScript-main/annotations/",
     )
 )
+#: Which half of the benchmark the queries are.
+Queries = Literal["cross_camera", "single_camera"]
+#: What the annotation calls them.
+_QUERIES: dict[Queries, str] = {"cross_camera": "multi", "single_camera": "sing"}
+
 _NAME = re.compile(r"(\d+)\.")
 #: The recording of a training image, which is not published.
 _NOT_KNOWN = "not known"
@@ -41,7 +47,7 @@ class _Truth(NamedTuple):
     entity: int
     recording: str
     frame: int
-    in_other_recordings: bool
+    query: str
 
 
 class _Part(NamedTuple):
@@ -53,7 +59,11 @@ class _Part(NamedTuple):
     matches: Sequence[Matches] = ()
 
 
-def atrw(root: str | Path, test: bool = True) -> Manifest:
+def atrw(
+    root: str | Path,
+    test: bool = True,
+    queries: Queries = "cross_camera",
+) -> Manifest:
     """Read ATRW for re-identification, the "plain" track.
 
     A line of ``reid_list_train.csv`` is ``199,000123.jpg``. An identity is one side of a tiger,
@@ -62,10 +72,11 @@ def atrw(root: str | Path, test: bool = True) -> Manifest:
     recording and the frame.
 
     A recording counts as a camera. The queries are the images of identities that several recordings
-    show, and the gallery is all of the test. So a query, which is in the gallery too, is searched
-    for in other recordings than its own. That is the cross-camera half of the benchmark, by a
-    stricter rule than its own, which leaves out only frames that are 3 or fewer apart; the columns
-    ``sequences`` and ``frames`` hold what that rule needs. The training list does not tell the
+    show, or those that only one does: the two halves of the benchmark. The gallery is all of the
+    test, so a query is in it too. The protocol ``atrw`` leaves out frames of the query's recording
+    that are 3 or fewer apart, as the authors do; the columns ``sequences`` and ``frames`` hold what
+    that rule needs. A stricter rule is that of ``market1501``, by which the cross-camera queries
+    are searched for in other recordings than their own. The training list does not tell the
     recordings.
 
     Args:
@@ -73,18 +84,22 @@ def atrw(root: str | Path, test: bool = True) -> Manifest:
             ``atrw_reid_test`` and ``ATRWEvalScript``, or with what they hold, or the one above
             ``ATRW``. A relative path is also looked for under ``REID_DATASETS``.
         test: Whether the test is read too.
+        queries: The images of identities that several recordings show (``cross_camera``), or those
+            that one recording shows alone (``single_camera``).
 
     Returns:
         The manifest: training in the order of the list, then query and gallery, files sorted.
 
     Raises:
-        DataError: Folders, lists or files are not as described.
+        ConfigError: ``queries`` is another word.
+        DataError: Folders, lists or files are not as described, or no image is such a query.
 
     Source: Li et al., ATRW: A Benchmark for Amur Tiger Re-identification in the Wild, ACM
         Multimedia 2020.
     """
+    require_choice(queries, get_args(Queries), name="queries", dataset="atrw")
     base = _find(root)
-    parts = [_train(base), *([_test(base)] if test else [])]
+    parts = [_train(base), *([_test(base, queries)] if test else [])]
     rows = [row for part in parts for row in part.rows]
     return manifest_of(
         rows,
@@ -110,7 +125,7 @@ def _train(base: Path) -> _Part:
     return _Part(rows, [-1] * len(rows), ["an identity is one side of a tiger", *notes])
 
 
-def _test(base: Path) -> _Part:
+def _test(base: Path, queries: Queries) -> _Part:
     folder, file = _first_of(base, _TEST_IMAGES), _first_of(base, _TRUTH)
     truth = _read_truth(base / file)
     images = matching(
@@ -122,12 +137,19 @@ def _test(base: Path) -> _Part:
             f"data set atrw: {file} knows no image of {base / folder}, such as "
             f"{', '.join(path for path, _ in images.found[:3])}; expected their numbers as imgid"
         )
-    query = [(path, one) for path, one in found if one.in_other_recordings]
+    query = [(path, one) for path, one in found if one.query == _QUERIES[queries]]
+    if not query:
+        raise DataError(
+            f"data set atrw: {file} marks no image of {base / folder} as a query of the kind "
+            f"{queries}; set queries to the other kind"
+        )
     rows = [
         *(Row(path, one.entity, one.recording, "query") for path, one in query),
         *(Row(path, one.entity, one.recording, "gallery") for path, one in found),
     ]
-    notes = ["queries are searched for in other recordings, and are in the gallery themselves"]
+    notes = [
+        f"queries: {queries}; they are in the gallery themselves, which the protocol atrw minds"
+    ]
     if len(found) < len(images.found):
         notes.append(f"{len(images.found) - len(found)} test images left out that {file} lacks")
     if len(found) < len(truth):
@@ -178,7 +200,7 @@ def _read_truth(path: Path) -> dict[int, _Truth]:
                 entity=int(entry["entityid"]),
                 recording=f"{int(entry['frame'][0])}_{int(entry['frame'][1])}",
                 frame=int(entry["frame"][2]),
-                in_other_recordings=entry["query"] == "multi",
+                query=str(entry["query"]),
             )
             for entry in entries
         }

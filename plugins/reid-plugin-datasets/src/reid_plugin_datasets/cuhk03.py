@@ -37,6 +37,7 @@ def cuhk03(
     images: Literal["labeled", "detected"] = "labeled",
     protocol: Literal["new", "classic"] = "new",
     split: int = 0,
+    gallery: Literal["all", "one"] = "all",
 ) -> Manifest:
     """Read CUHK03.
 
@@ -50,8 +51,9 @@ def cuhk03(
     The new protocol trains on 767 identities and tests 700; the release needs
     ``cuhk03_new_protocol_config_labeled.mat`` (or ``_detected``) beside it. The classic protocol
     tests 100 identities in each of 20 splits and trains on all others. Its queries are the images
-    of the first view, its gallery is one image of the second view of each identity, drawn at random
-    with the number of the split.
+    of the first view, its gallery is the images of the second view: the protocol ``cuhk03`` counts
+    one of each identity, by the expectation over all draws, or by draws. Tools that need a gallery
+    of one image an identity get it with ``gallery`` one, drawn with the number of the split.
 
     Args:
         root: The folder with ``cuhk03_release``, or that with ``labeled`` and ``detected``, or the
@@ -60,22 +62,31 @@ def cuhk03(
         images: Boxes that people drew, or those of a detector. Results of the two do not compare.
         protocol: ``new`` as in recent papers, or ``classic``.
         split: Number of the split of the classic protocol, 0 to 19.
+        gallery: In the classic protocol ``all`` images of the second view, or ``one`` of each
+            identity. The new protocol has its own gallery, which is ``all``.
 
     Returns:
         The manifest: in the order of the protocol's file, or files sorted.
 
     Raises:
         DataError: No form is there, a file of it cannot be read, or images are missing.
-        ConfigError: A parameter is none of the above, or a split is given to the new protocol.
+        ConfigError: A parameter is none of the above, or the new protocol is given a split, or a
+            gallery of one image an identity.
 
     Source: Li et al., DeepReID, CVPR 2014; Zhong et al., Re-ranking Person Re-identification with
         k-reciprocal Encoding, CVPR 2017 (the new protocol).
     """
     require_choice(images, ("labeled", "detected"), name="images", dataset="cuhk03")
     require_choice(protocol, ("new", "classic"), name="protocol", dataset="cuhk03")
+    require_choice(gallery, ("all", "one"), name="gallery", dataset="cuhk03")
     require_split(split, dataset="cuhk03", number=_NUM_SPLITS)
     if protocol == "classic":
-        return _classic(root, images, split)
+        return _classic(root, images, split, gallery)
+    if gallery == "one":
+        raise ConfigError(
+            "data set cuhk03: gallery is one, but the new protocol searches all images; leave it "
+            "out, or set protocol to classic"
+        )
     if split:
         raise ConfigError(
             f"data set cuhk03: split is {split}, but the new protocol has one split only; leave it "
@@ -126,7 +137,7 @@ def _new_of_release(root: str | Path, images: str) -> Manifest:
     return _manifest(rows, folder, images, "new", [part], expected=_EXPECTED[images])
 
 
-def _classic(root: str | Path, images: str, split: int) -> Manifest:
+def _classic(root: str | Path, images: str, split: int, gallery: str) -> Manifest:
     folder = _find(root, images, (_RELEASE,))
     tested = read_test_people(folder / _RELEASE, split)
     part = _images(folder, images)
@@ -142,10 +153,11 @@ def _classic(root: str | Path, images: str, split: int) -> Manifest:
             candidates.setdefault(pid, []).append(Row(path, pid, camera, "gallery"))
     rng = np.random.default_rng(np.random.SeedSequence(split))
     for _, shown in sorted(candidates.items()):
-        rows.append(shown[int(rng.integers(len(shown)))])
-    rule = (
-        f"the {len(tested)} identities that cuhk-03.mat names are tested; gallery: one image of "
-        f"the second view of each, drawn with the number {split}"
+        rows += shown if gallery == "all" else [shown[int(rng.integers(len(shown)))]]
+    rule = f"the {len(tested)} identities that cuhk-03.mat names are tested; gallery: " + (
+        "all images of the second view, of which the protocol cuhk03 counts one an identity"
+        if gallery == "all"
+        else f"one image of the second view of each, drawn with the number {split}"
     )
     return _manifest(
         rows, folder, images, "classic", [part], [split_note(split, rule, number=_NUM_SPLITS)]

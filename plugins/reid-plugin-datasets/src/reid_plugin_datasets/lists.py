@@ -58,6 +58,22 @@ def read_last_numbers(path: Path, *, dataset: str) -> dict[str, int]:
     return table
 
 
+def read_words(path: Path, *, dataset: str) -> list[list[str]]:
+    """Read lines of words, such as the images of a track.
+
+    Args:
+        path: The file; empty lines are skipped.
+        dataset: The component's name, for messages.
+
+    Returns:
+        The words of each line, in their order.
+
+    Raises:
+        DataError: The file cannot be read, or holds nothing.
+    """
+    return [words for _, words in _lines(path, dataset)]
+
+
 def _lines(path: Path, dataset: str) -> list[tuple[int, list[str]]]:
     try:
         text = path.read_text(encoding="utf-8-sig")

@@ -39,8 +39,8 @@ def prcc(
         root: The folder with ``rgb``, or the one above ``prcc``. A relative path is also looked for
             under ``REID_DATASETS``.
         clothes: Whether the queries wear the gallery's clothes or others.
-        gallery: ``all`` images of camera A, or ``one`` of each identity, drawn at random, as in
-            the paper, whose figures are means over ten draws.
+        gallery: ``all`` images of camera A, or ``one`` of each identity, drawn at random. In the
+            paper figures are means over ten draws, which the protocol ``prcc`` makes from all.
         draw: Number of the draw where ``gallery`` is ``one``, 0 to 9.
         validation: Whether the images of ``rgb/val``, which show the people of the training, are
             left out, as most published results do, or trained on.

@@ -28,7 +28,7 @@ _LISTS = ("exp/train_id.txt", "exp/val_id.txt", "exp/test_id.txt")
 def sysu_mm01(
     root: str | Path,
     mode: Literal["all", "indoor"] = "all",
-    draw: int = 0,
+    draw: int | None = None,
     validation: Literal["train", "out"] = "train",
 ) -> Manifest:
     """Read SYSU-MM01.
@@ -37,22 +37,24 @@ def sysu_mm01(
     2, 4 and 5 visible. ``exp/train_id.txt``, ``val_id.txt`` and ``test_id.txt`` hold the identities
     of each part, set off by commas.
 
-    The queries are all infrared images of the test identities. The gallery is one visible image of
-    each identity and camera, drawn at random. Published figures are means over ten draws: evaluate
-    with ``draw`` 0 to 9. The draws are those of Python's own generator seeded with the number, over
+    The queries are all infrared images of the test identities. The gallery is all visible images of
+    these, from which the protocol ``sysu_mm01`` draws one of each identity and camera, ten times;
+    published figures are means over the ten. With ``draw`` the gallery is one of these draws, for
+    tools that need one. The draws are those of Python's own generator seeded with the number, over
     identities, cameras and names in sorted order, as in the code of AGW and of most papers since;
     the authors' MATLAB code reads its draws from a file.
 
     The column ``modalities`` is ``rgb`` or ``infrared``. Cameras 2 and 3 look at one place, and the
-    set's protocol searches for a query of camera 3 in the other cameras but 2. The column
-    ``places`` says so: it is 2 for both, else the camera.
+    set's protocol leaves all images of camera 2 out for a query of camera 3. The column ``places``
+    says so: it is 2 for both, else the camera.
 
     Args:
         root: The folder with ``cam1`` to ``cam6`` and ``exp``, or the one above ``SYSU-MM01``. A
             relative path is also looked for under ``REID_DATASETS``.
         mode: ``all``: the gallery has images of all four visible cameras. ``indoor``: of cameras 1
             and 2 only.
-        draw: Number of the draw of the gallery, 0 to 9; the same number draws the same images.
+        draw: Number of the draw of the gallery, 0 to 9; the same number draws the same images. None
+            leaves drawing to the protocol.
         validation: Whether the identities of ``val_id.txt`` are trained on, as most published
             results do (395 identities), or left out.
 
@@ -68,7 +70,8 @@ def sysu_mm01(
     """
     require_choice(mode, tuple(_GALLERY), name="mode", dataset="sysu_mm01")
     require_choice(validation, ("train", "out"), name="validation", dataset="sysu_mm01")
-    require_between(draw, 0, 9, name="draw", dataset="sysu_mm01")
+    if draw is not None:
+        require_between(draw, 0, 9, name="draw", dataset="sysu_mm01")
     folder = find_folder(
         root,
         dataset="sysu_mm01",
@@ -94,7 +97,10 @@ def sysu_mm01(
     trained, tested = _identities(folder, validation)
     rows = _rows(images, trained, _CAMERAS, "train")
     rows += _rows(images, tested, sorted(_INFRARED), "query")
-    rows += _gallery(images, tested, _GALLERY[mode], draw)
+    if draw is None:
+        rows += _rows(images, tested, _GALLERY[mode], "gallery")
+    else:
+        rows += _drawn(images, tested, _GALLERY[mode], draw)
     return manifest_of(
         rows,
         dataset="sysu_mm01",
@@ -103,13 +109,15 @@ def sysu_mm01(
         notes=(
             f"mode {mode}: queries of cameras 3 and 6 (infrared), gallery of cameras "
             f"{', '.join(str(camera) for camera in _GALLERY[mode])}",
-            f"gallery: one image an identity and camera, draw {draw}; published figures are means "
-            "over ten draws",
+            "gallery: all images, from which the protocol sysu_mm01 draws"
+            if draw is None
+            else f"gallery: one image an identity and camera, draw {draw}; published figures are "
+            "means over ten draws",
             "cameras 2 and 3 look at one place (column places): the set's protocol leaves camera 2 "
             "out for queries of camera 3",
             f"val_id.txt: {validation}",
         ),
-        expected=_expected(mode, validation),
+        expected=_expected(mode, validation, is_drawn=draw is not None),
         columns={
             "modalities": ["infrared" if row.camid in _INFRARED else "rgb" for row in rows],
             "places": np.array([2 if row.camid == 3 else int(row.camid) for row in rows]),
@@ -143,7 +151,7 @@ def _rows(
     ]
 
 
-def _gallery(
+def _drawn(
     images: dict[tuple[int, int], list[str]], pids: list[int], cameras: Sequence[int], draw: int
 ) -> list[Row]:
     generator = random.Random(draw)
@@ -155,10 +163,10 @@ def _gallery(
     ]
 
 
-def _expected(mode: str, validation: str) -> dict[str, Count]:
+def _expected(mode: str, validation: str, *, is_drawn: bool) -> dict[str, Count]:
     counts = {"query": Count(3_803, 96)}
     if validation == "train":
         counts["train"] = Count(34_167, 395)
-    if mode == "all":
+    if mode == "all" and is_drawn:
         counts["gallery"] = Count(301, 96)
     return counts

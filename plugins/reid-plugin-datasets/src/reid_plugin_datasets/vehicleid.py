@@ -31,7 +31,8 @@ def vehicleid(
     vehicle 1178. The data set does not say which camera took an image, so no match is left out.
 
     Of every test identity one image, drawn at random, is the gallery; the others are the queries.
-    Published figures are means over ten draws: evaluate with ``draw`` 0 to 9.
+    Published figures are means over ten draws. The protocol ``vehicleid`` makes them from all of
+    the test, whatever ``draw`` is; the cut that ``draw`` makes is for other protocols and tools.
 
     Args:
         root: The folder with ``image`` and ``train_test_split``, or the one above ``VehicleID`` or
@@ -78,7 +79,7 @@ def vehicleid(
         ),
         notes=(
             f"gallery: one image an identity, draw {draw} ({test}); published figures are means "
-            "over ten draws",
+            "over ten draws, which the protocol vehicleid makes",
             *missing,
         ),
         has_cameras=False,

@@ -12,7 +12,7 @@ from reid_core.data.manifest import Count, Manifest, Split
 from reid_core.errors import DataError
 from reid_core.paths import resolve_root
 from reid_plugin_datasets.folders import find_folder, matching
-from reid_plugin_datasets.lists import read_last_numbers
+from reid_plugin_datasets.lists import read_last_numbers, read_words
 from reid_plugin_datasets.rows import Row, manifest_of
 
 _FOLDERS: dict[Split, str] = {
@@ -21,6 +21,10 @@ _FOLDERS: dict[Split, str] = {
     "gallery": "image_test",
 }
 _NAME = re.compile(r"(\d+)_c(\d{3})")
+#: Files that list the tracks of the test, a line each.
+_TRACKS = ("test_track.txt", "test_track_VeRi.txt")
+#: The track of images that are in none.
+_NO_TRACK = -1
 #: Training images and vehicles as the set's description counts them, and of copies that lack one.
 _TRAIN, _TRAIN_LACKING_ONE = Count(37778, 576), Count(37746, 575)
 
@@ -30,6 +34,10 @@ def veri776(root: str | Path, views: list[str] | None = None) -> Manifest:
 
     A file is named ``0001_c001_00016450_0.jpg``: identity 1, camera 1 of 20. Training and test
     have 576 and 200 identities, none in common.
+
+    Where the set's ``test_track.txt`` (or ``test_track_VeRi.txt``) is there, the column
+    ``tracklets`` says which test images are one track: the number of its line, from 1, empty lines
+    not counted. It is -1 for images in no line. By it the protocol ``veri776_tracks`` finds tracks.
 
     Args:
         root: The folder with ``image_train``, ``image_query`` and ``image_test``, or the one above
@@ -70,6 +78,13 @@ def veri776(root: str | Path, views: list[str] | None = None) -> Manifest:
         for split, one in matches.items()
         for path, match in one.found
     ]
+    columns = {} if views is None else {"viewids": _views(folder, rows, views)}
+    notes = []
+    tracks = _tracks(folder, rows)
+    if isinstance(tracks, str):
+        notes.append(tracks)
+    elif tracks is not None:
+        columns["tracklets"] = tracks
     trained = [row.pid for row in rows if row.split == "train"]
     lacks_one = Count(len(trained), len(set(trained))) == _TRAIN_LACKING_ONE
     return manifest_of(
@@ -77,10 +92,11 @@ def veri776(root: str | Path, views: list[str] | None = None) -> Manifest:
         dataset="veri776",
         root=folder,
         matches=list(matches.values()),
-        notes=["a copy with 575 of the 576 training vehicles, as others have too"]
-        if lacks_one
-        else [],
-        columns={} if views is None else {"viewids": _views(folder, rows, views)},
+        notes=[
+            *(["a copy with 575 of the 576 training vehicles, as others have too"] * lacks_one),
+            *notes,
+        ],
+        columns=columns,
         expected={
             "train": _TRAIN_LACKING_ONE if lacks_one else _TRAIN,
             "query": Count(1678, 200),
@@ -109,3 +125,44 @@ def _views(folder: Path, rows: list[Row], files: list[str]) -> NDArray[np.int64]
             "image"
         )
     return np.array([table[name] for name in names], dtype=np.int64)
+
+
+def _tracks(folder: Path, rows: list[Row]) -> NDArray[np.int64] | str | None:
+    """Return the track of each row; why they cannot be told; or None where no file has them."""
+    found = [folder / name for name in _TRACKS if (folder / name).is_file()]
+    if not found:
+        return None
+    table = {
+        image: number
+        for number, words in enumerate(read_words(found[0], dataset="veri776"), 1)
+        for image in words
+        if _NAME.match(image) and "." in image
+    }
+    tracks = [table.get(row.path.rpartition("/")[2], _NO_TRACK) for row in rows]
+    alone = [
+        row.path
+        for row, track in zip(rows, tracks, strict=True)
+        if row.split == "gallery" and track == _NO_TRACK
+    ]
+    if alone:
+        return (
+            f"tracks left out: {len(alone)} gallery images are in no line of {found[0].name}, for "
+            f"example {alone[0]}"
+        )
+    mixed = _mixed_track(rows, tracks)
+    if mixed is not None:
+        return (
+            f"tracks left out: line {mixed} of {found[0].name} has images of several vehicles or "
+            "cameras"
+        )
+    return np.array(tracks, dtype=np.int64)
+
+
+def _mixed_track(rows: list[Row], tracks: list[int]) -> int | None:
+    """Return a track whose images are of several vehicles or cameras, if there is one."""
+    known: dict[int, tuple[int | str, int | str]] = {}
+    for row, track in zip(rows, tracks, strict=True):
+        seen = (row.pid, row.camid)
+        if track != _NO_TRACK and known.setdefault(track, seen) != seen:
+            return track
+    return None

@@ -3,7 +3,14 @@
 ``base`` says what a protocol is; the others hold the rules that come with the core.
 """
 
-from reid_core.evaluation.protocols.base import Prepared, Protocol, Trial
+from reid_core.evaluation.protocols.base import (
+    DISTRACTORS,
+    Draws,
+    Prepared,
+    Protocol,
+    Scoring,
+    Trial,
+)
 from reid_core.evaluation.protocols.cameras import (
     AnyCamera,
     OtherCameras,
@@ -12,10 +19,13 @@ from reid_core.evaluation.protocols.cameras import (
 )
 
 __all__ = [
+    "DISTRACTORS",
     "AnyCamera",
+    "Draws",
     "OtherCameras",
     "Prepared",
     "Protocol",
+    "Scoring",
     "Trial",
     "market1501",
     "no_camera",

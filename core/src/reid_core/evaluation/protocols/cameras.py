@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from reid_core.evaluation.embeddings import Labels
 from reid_core.evaluation.protocols.base import Protocol
+from reid_core.evaluation.protocols.counting import count_together
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,11 @@ class OtherCameras(Protocol):
     junk_pid: int = -1
 
     needs_cameras: ClassVar[bool] = True
+    excludes_own_pid_only: ClassVar[bool] = True
+
+    def ignored(self, gallery: Labels) -> NDArray[np.bool_]:
+        """Take junk away."""
+        return np.asarray(gallery.pids == self.junk_pid)
 
     def excluded(self, query: Labels, gallery: Labels) -> NDArray[np.bool_]:
         """Leave out junk, and entries with both the pid and the camid of the query."""
@@ -36,8 +41,8 @@ class OtherCameras(Protocol):
 
     def count_matches(self, query: Labels, gallery: Labels) -> NDArray[np.int64]:
         """Count the entries of the query's pid, less those of its camid."""
-        of_pid = _count([query.pids], [gallery.pids])
-        of_both = _count([query.pids, query.camids], [gallery.pids, gallery.camids])
+        of_pid = count_together([query.pids], [gallery.pids])
+        of_both = count_together([query.pids, query.camids], [gallery.pids, gallery.camids])
         return np.where(query.pids == self.junk_pid, 0, of_pid - of_both)
 
 
@@ -53,13 +58,21 @@ class AnyCamera(Protocol):
 
     junk_pid: int = -1
 
+    excludes_own_pid_only: ClassVar[bool] = True
+
+    def ignored(self, gallery: Labels) -> NDArray[np.bool_]:
+        """Take junk away."""
+        return np.asarray(gallery.pids == self.junk_pid)
+
     def excluded(self, query: Labels, gallery: Labels) -> NDArray[np.bool_]:
         """Leave out junk."""
         return np.tile(gallery.pids == self.junk_pid, (len(query), 1))
 
     def count_matches(self, query: Labels, gallery: Labels) -> NDArray[np.int64]:
         """Count the entries of the query's pid."""
-        return np.where(query.pids == self.junk_pid, 0, _count([query.pids], [gallery.pids]))
+        return np.where(
+            query.pids == self.junk_pid, 0, count_together([query.pids], [gallery.pids])
+        )
 
 
 def market1501() -> Protocol:
@@ -95,18 +108,3 @@ def no_camera() -> Protocol:
             "distractors (pid 0) kept, queries without a match skipped"
         ),
     )
-
-
-def _count(
-    wanted: Sequence[NDArray[np.int64]], offered: Sequence[NDArray[np.int64]]
-) -> NDArray[np.int64]:
-    """Return how often the values of each wanted row stand together in a row that is offered."""
-    columns = [np.concatenate(pair) for pair in zip(wanted, offered, strict=True)]
-    codes = np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        values, numbers = np.unique(column, return_inverse=True)
-        codes = codes * len(values) + numbers
-    values, codes = np.unique(codes, return_inverse=True)
-    num_wanted = len(wanted[0])
-    counts = np.bincount(codes[num_wanted:], minlength=len(values))
-    return counts[codes[:num_wanted]].astype(np.int64)
