@@ -44,6 +44,8 @@ class Verification:
         fpr: (P,) false positive rates of the curve, thinned for drawing.
         tpr: (P,) true positive rates.
         thresholds: (P,) distances.
+        threshold_at_fpr: The strictest distance that reaches each ``tpr_at_fpr``; a rate is
+            missing where no pair of one identity is accepted.
     """
 
     num_same: int
@@ -55,6 +57,7 @@ class Verification:
     fpr: list[float]
     tpr: list[float]
     thresholds: list[float]
+    threshold_at_fpr: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,8 @@ class OpenSet:
     """Searches with and without a mate in the gallery.
 
     Args:
-        num_mated: Queries whose identity is in the gallery.
-        num_unmated: Queries whose identity is not.
+        num_mated: Queries with a match that counts.
+        num_unmated: Queries without one, as in :attr:`RetrievalResult.num_unknown`.
         fnir_at_fpir: Share of mated searches that miss, by the share of unmated searches that
             find somebody, the latter as written: ``"1e-2"``.
         fnmr_at_fmr: The same of pairs: share of pairs of one identity that are rejected, by the
@@ -164,6 +167,8 @@ class Threshold:
         criterion: What it was chosen for, ``fpr=1e-3``.
         source: The data that it was chosen on.
         features: What was done to embeddings (flip, re-ranking, …) when it was chosen.
+        tpr: Share of the pairs of one identity that it accepts there; None where not recorded.
+        fpr: Share of the pairs of two identities that it accepts there.
     """
 
     value: float
@@ -171,6 +176,8 @@ class Threshold:
     criterion: str
     source: str
     features: str = ""
+    tpr: float | None = None
+    fpr: float | None = None
 
 
 @dataclass(frozen=True)
@@ -202,6 +209,12 @@ class Detail:
         ap: (Q,) AP a query in the order of the queries; None where skipped.
         query_pids: (Q,) identities of the queries as text, for tests between two runs.
         warnings: What a reader must know, for example that most distances are tied.
+        num_queries: Queries.
+        num_valid_queries: Queries with a valid match; the others are skipped.
+        num_gallery: Gallery entries.
+        mean_matches: Matches a query, mean over the valid queries.
+        deviations: Standard deviation over the draws of each figure, by name; empty without draws.
+        num_unknown: Queries without a valid match that are part of the measurement (open set).
     """
 
     dataset: str
@@ -227,3 +240,9 @@ class Detail:
     ap: list[float | None] = field(default_factory=list)
     query_pids: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    num_queries: int = 0
+    num_valid_queries: int = 0
+    num_gallery: int = 0
+    mean_matches: float = 0.0
+    deviations: dict[str, float] = field(default_factory=dict)
+    num_unknown: int = 0

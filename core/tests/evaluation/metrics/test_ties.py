@@ -13,7 +13,11 @@ from reid_core.evaluation import (
     market1501,
 )
 from reid_core.evaluation.matches import MatchRanks
-from reid_core.evaluation.metrics import average_precision, group_ties, inverse_negative_penalty
+from reid_core.evaluation.metrics.rank_metrics import (
+    average_precision,
+    group_ties,
+    inverse_negative_penalty,
+)
 
 
 def evaluate_one(distances, is_match):
