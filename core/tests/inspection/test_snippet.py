@@ -31,9 +31,7 @@ untyped: <untyped>  # required
 """
 
 FIRST_PARTY = [
-    ref
-    for ref in PluginIndex.scan(switches=()).refs
-    if ref.editable and ref.status == "ok" and ref.kind != "rerankers"
+    ref for ref in PluginIndex.scan(switches=()).refs if ref.editable and ref.status == "ok"
 ]
 
 
@@ -84,15 +82,14 @@ def test_a_default_hook_is_shown_among_the_others_which_the_list_would_drop() ->
     assert "  - name: console\n    # every: 1\n" in snippet
 
 
-def test_recipes_are_extended_and_what_no_configuration_names_has_no_lines() -> None:
+def test_recipes_are_extended_and_a_package_without_any_has_no_lines() -> None:
     assert snippet_of("recipes", "mine", (), recipes=["mine/a", "mine/b"]) == "extends: mine/a\n"
     assert snippet_of("recipes", "mine", ()) == ""
-    assert snippet_of("rerankers", "mine", ()) == ""
 
 
-def test_there_is_a_place_for_every_kind_that_a_configuration_names() -> None:
+def test_there_is_a_place_for_every_kind() -> None:
     without = {kind for kind in KINDS if not snippet_of(kind, "mine", (), recipes=["a/b"])}
-    assert without == {"rerankers"}
+    assert not without
 
 
 #: What to put in for the parameters without a default.

@@ -22,6 +22,7 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "optimizers": ("train", "optimizer"),
     "schedules": ("train", "schedule"),
     "protocols": ("evaluate", "protocol"),
+    "rerankers": ("evaluate", "rerank-"),
     "hooks": ("hooks-",),
 }
 #: Settings beside a component that belong to the schema and not to it.

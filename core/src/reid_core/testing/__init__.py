@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reid_core.testing.optimizer import OptimizerConformance
     from reid_core.testing.protocol import ProtocolConformance
     from reid_core.testing.recipe import RecipeConformance
+    from reid_core.testing.reranker import RerankerConformance
     from reid_core.testing.sampler import SamplerConformance
     from reid_core.testing.schedule import ScheduleConformance
     from reid_core.testing.transform import TransformConformance
@@ -37,6 +38,7 @@ __all__ = [
     "OptimizerConformance",
     "ProtocolConformance",
     "RecipeConformance",
+    "RerankerConformance",
     "SamplerConformance",
     "ScheduleConformance",
     "TransformConformance",
@@ -55,6 +57,7 @@ _HOMES = {
     "OptimizerConformance": "optimizer",
     "ProtocolConformance": "protocol",
     "RecipeConformance": "recipe",
+    "RerankerConformance": "reranker",
     "SamplerConformance": "sampler",
     "ScheduleConformance": "schedule",
     "TransformConformance": "transform",

@@ -16,10 +16,7 @@ from reid_core.inspection.probe.network import NetworkWatch
 from reid_core.plugins.component_ref import ComponentRef
 
 #: Kinds that are not built, and why.
-NOT_BUILT = {
-    "datasets": "reads or writes files",
-    "rerankers": "nothing calls one in this version",
-}
+NOT_BUILT = {"datasets": "reads or writes files"}
 
 
 # Nothing that a user of the component could mend.

@@ -16,7 +16,7 @@ from reid_core.data.transforms import BatchTransform, ImageTransform
 from reid_core.engine.hook_checks import check_hook_class
 from reid_core.engine.implementations import HOOK_NAMES, implementations
 from reid_core.errors import PluginError
-from reid_core.evaluation import Protocol
+from reid_core.evaluation import DistanceReranker, FeatureReranker, Protocol
 from reid_core.inspection.finding import Finding
 from reid_core.plugins.annotations import hints_of, signature_of
 from reid_core.plugins.component_ref import singular
@@ -31,6 +31,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "transforms": (ImageTransform, BatchTransform),
     "optimizers": (Optimizer,),
     "protocols": (Protocol,),
+    "rerankers": (FeatureReranker, DistanceReranker),
 }
 #: What a component of the other kinds has.
 _METHODS: dict[str, tuple[str, ...]] = {

@@ -13,7 +13,7 @@ from reid_core.config.components import OptimizerConfig
 from reid_core.contracts import ReidModel
 from reid_core.data.train_data import build_sampler, require_picklable
 from reid_core.data.transforms import split_stages
-from reid_core.engine.evaluation_parts import build_protocol
+from reid_core.engine.evaluation.parts import build_protocol, build_rerankers
 from reid_core.engine.hook_manager import HookManager
 from reid_core.errors import ConfigError
 from reid_core.inspection.probe import stand_ins
@@ -109,6 +109,11 @@ def _protocol(name: str) -> Iterator[str]:
     yield from ()
 
 
+def _reranker(name: str) -> Iterator[str]:
+    build_rerankers(Config.model_validate({"evaluate": {"rerank": [name]}}))
+    yield from ()
+
+
 def _hook(name: str) -> Iterator[str]:
     HookManager().add(HOOKS.build({"name": name}))
     yield from ()
@@ -140,5 +145,6 @@ BUILDERS: Mapping[str, Callable[[str], Iterator[str]]] = {
     "schedules": _schedule,
     "optimizers": _optimizer,
     "protocols": _protocol,
+    "rerankers": _reranker,
     "hooks": _hook,
 }
