@@ -1,12 +1,15 @@
-"""What only a GPU can show: a step in each precision, and losses that agree with the CPU.
+"""What only a GPU can show: training, losses and evaluation, and that they agree with the CPU.
 
     python benchmarks/gpu.py
+    python benchmarks/gpu.py --only evaluation
     python benchmarks/gpu.py --device cpu --steps 1 --identities 2    # only shows that it runs
 
 Trains OSNet x1.0 in float32, bfloat16 and float16, contiguous and channels-last, by
 the trainer itself, and prints the median time of a step and its ratio to float32, with the peak of
 memory. Then computes each loss of reid-plugin-losses on the device and on the CPU from the same
-features, and prints the largest relative difference of value and gradient.
+features, and prints the largest relative difference of value and gradient. Last it evaluates:
+embeds images in float32 and bfloat16, and measures retrieval with the features on the device and on
+the CPU, with the largest difference of a query's average precision.
 """
 
 from __future__ import annotations
@@ -19,10 +22,18 @@ import time
 from collections.abc import Iterator
 from itertools import product
 
+import numpy as np
 import torch
 
 from reid_core import Batch, DefaultTrainer, HeadOutput
 from reid_core.config import load_config
+from reid_core.evaluation import (
+    Embeddings,
+    evaluate_retrieval,
+    extract_embeddings,
+    market1501,
+)
+from reid_core.models.build import build_model
 from reid_core.plugins.index import installed
 from reid_core.plugins.registries import LOSSES
 
@@ -94,25 +105,60 @@ def _loss(name: str, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
     return value.detach().cpu(), gradient.cpu()
 
 
-def main() -> None:
-    """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--device", default="cuda", help="cuda, cuda:1, or cpu")
-    parser.add_argument("--steps", type=int, default=30, help="timed steps of each row")
-    parser.add_argument("--identities", type=int, default=16, help="of a batch, 4 images each")
-    arguments = parser.parse_args()
-    device = torch.device(arguments.device)
-    if device.type == "cuda" and not torch.cuda.is_available():
-        sys.exit("there is no GPU that torch can use; --device cpu only shows that it runs")
+def extraction_rates(
+    batches: int, size: int, device: torch.device
+) -> Iterator[tuple[str, float, float]]:
+    """Yield precision, images a second, and the least cosine to the float32 embeddings."""
+    config = load_config("osnet/osnet_x0_25", ["model.backbone={name: osnet_x1_0}"])
+    torch.manual_seed(0)
+    model = build_model(config, num_classes=None).to(device).eval()
+    images = torch.randn(size, 3, 256, 128)
+    zeros = torch.zeros(size, dtype=torch.int64)
+    loaded = [
+        Batch(images, zeros, zeros, torch.arange(start * size, (start + 1) * size)).to(device)
+        for start in range(batches + 1)
+    ]
+    exact = None
+    for precision in ("fp32", "bf16"):
+        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+            extract_embeddings(model, loaded[:1], device)
+            started = time.perf_counter()
+            # The embeddings are on the host when it returns, so the device has finished.
+            found = extract_embeddings(model, loaded[1:], device, num_images=batches * size)
+            seconds = time.perf_counter() - started
+        exact = found if exact is None else exact
+        cosine = torch.nn.functional.cosine_similarity(found, exact).min().item()
+        yield precision, batches * size / seconds, cosine
+
+
+def retrieval_seconds(size: int, device: torch.device) -> Iterator[tuple[str, float, float]]:
+    """Yield distance, seconds of a retrieval of ``size`` queries, and the difference of AP."""
+    generator = torch.Generator().manual_seed(0)
+    pids = torch.randint(0, max(2, size // 4), (6 * size,), generator=generator)
+    centres = torch.randn(int(pids.max()) + 1, 512, generator=generator)
+    features = centres[pids] + 1.5 * torch.randn(len(pids), 512, generator=generator)
+    camids = torch.arange(len(pids)) % 6
+    for distance in ("cosine", "euclidean"):
+        found = []
+        for place in (torch.device("cpu"), device):
+            on_device = features.to(place)
+            query = Embeddings(on_device[:size], pids[:size], camids[:size])
+            gallery = Embeddings(on_device[size:], pids[size:], camids[size:])
+            started = time.perf_counter()
+            result = evaluate_retrieval(query, gallery, distance=distance, protocol=market1501())
+            found.append((result.ap, time.perf_counter() - started))
+        (expected, _), (ap, seconds) = found
+        yield distance, seconds, float(np.nanmax(np.abs(ap - expected)))
+
+
+def _print_training(steps: int, identities: int, device: torch.device) -> None:
     first = None
     sys.stdout.write(
         "| precision | layout | ms a step | ratio | peak MiB |\n|---|---|---|---|---|\n"
     )
     for precision, is_last in product(("fp32", "bf16", "fp16"), (False, True)):
         settings = [f"train.precision={precision}", f"train.channels_last={str(is_last).lower()}"]
-        seconds, peak = step_seconds(
-            settings, steps=arguments.steps, identities=arguments.identities, device=device
-        )
+        seconds, peak = step_seconds(settings, steps=steps, identities=identities, device=device)
         first = first or seconds
         layout = "channels last" if is_last else "contiguous"
         ratio = first / seconds
@@ -123,6 +169,35 @@ def main() -> None:
     sys.stdout.write("\n| loss | largest relative difference to the CPU |\n|---|---|\n")
     for name, difference in loss_differences(device):
         sys.stdout.write(f"| {name} | {difference:.1e} |\n")
+
+
+def _print_evaluation(batches: int, identities: int, size: int, device: torch.device) -> None:
+    sys.stdout.write("\n| precision | images a second | least cosine to fp32 |\n|---|---|---|\n")
+    for precision, rate, cosine in extraction_rates(batches, 4 * identities, device):
+        sys.stdout.write(f"| {precision} | {rate:.0f} | {cosine:.5f} |\n")
+    sys.stdout.write(
+        f"\n| distance | s for {size} queries in {5 * size} | largest difference of AP to the CPU |"
+        "\n|---|---|---|\n"
+    )
+    for name, seconds, difference in retrieval_seconds(size, device):
+        sys.stdout.write(f"| {name} | {seconds:.2f} | {difference:.1e} |\n")
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cuda", help="cuda, cuda:1, or cpu")
+    parser.add_argument("--steps", type=int, default=30, help="timed steps of each row")
+    parser.add_argument("--identities", type=int, default=16, help="of a batch, 4 images each")
+    parser.add_argument("--only", choices=("training", "evaluation"), help="leave the rest out")
+    arguments = parser.parse_args()
+    device = torch.device(arguments.device)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        sys.exit("there is no GPU that torch can use; --device cpu only shows that it runs")
+    if arguments.only != "evaluation":
+        _print_training(arguments.steps, arguments.identities, device)
+    if arguments.only != "training":
+        _print_evaluation(arguments.steps, arguments.identities, 100 * arguments.steps, device)
 
 
 if __name__ == "__main__":

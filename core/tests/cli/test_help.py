@@ -31,7 +31,11 @@ def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     [
         ("train", ["--help"], "Train a re-identification model from a recipe."),
         ("train", ["-h"], "--resume [auto|PATH]"),
-        ("evaluate", ["--help"], "Evaluate a trained model on the test sets of its config"),
+        (
+            "evaluate",
+            ["--help"],
+            "Evaluate weights or embeddings on test sets, or compare two runs.",
+        ),
         ("config", ["--help"], "Show, check and list configurations."),
         ("config", ["check", "--help"], "each with file, line and column"),
         ("config", ["list"], ""),

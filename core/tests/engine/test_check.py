@@ -4,7 +4,7 @@ import pytest
 
 from reid_core.config import load_config
 from reid_core.engine.check import check_config
-from reid_core.errors import ConfigError, PluginError
+from reid_core.errors import ConfigError, PluginError, UsageError
 from reid_core.plugins.registries import HOOKS, OPTIMIZERS
 
 
@@ -107,3 +107,8 @@ def test_a_parameter_of_the_schema_that_an_optimizer_lacks_is_not_its_own_hint(
     with pytest.raises(ConfigError, match="optimizer plain: unknown parameter") as caught:
         check(tiny_recipe, "train.optimizer={name: plain, lr: 0.1}")
     assert "did you mean" not in str(caught.value)
+
+
+def test_an_order_of_rerankers_that_cannot_work_is_refused_before_data_is_read(tiny_recipe):
+    with pytest.raises(UsageError, match="k_reciprocal changes distances, so aqe cannot come"):
+        check(tiny_recipe, "evaluate.rerank=[k_reciprocal, aqe]")

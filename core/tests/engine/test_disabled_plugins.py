@@ -7,7 +7,8 @@ import pytest
 from reid_core.config import load_config
 from reid_core.engine import DefaultTrainer
 from reid_core.engine.check import check_config
-from reid_core.engine.evaluate import evaluate_model, load_model
+from reid_core.engine.evaluation.measure import evaluate_model
+from reid_core.engine.evaluation.weights import load_model
 from reid_core.errors import ConfigError, PluginError
 from reid_core.hookspecs import hookimpl
 from reid_core.plugins.index import rescan

@@ -4,11 +4,13 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 
 from reid_core.checkpoint.weights import read_state_dict
 from reid_core.config import load_config
 from reid_core.engine import DefaultTrainer
-from reid_core.engine.evaluate import evaluate_model, load_model
+from reid_core.engine.evaluation.measure import evaluate_model
+from reid_core.engine.evaluation.weights import load_model
 from reid_core.engine.weights_info import WeightsInfo
 from reid_core.errors import CheckpointError, DataError
 
@@ -56,3 +58,20 @@ def test_a_run_on_a_set_of_another_name_is_told_so_when_it_is_resumed(tiny_recip
     with pytest.raises(CheckpointError, match=r"data set called market1501; data\.train calls it"):
         DefaultTrainer(load_config(tiny_recipe, renamed)).resume_or_load("auto")
     assert np.isfinite(trainer.results.best.value)
+
+
+def test_the_size_of_images_is_said_of_weights_that_do_not_say_it(tiny_recipe, tmp_path, caplog):
+    config = load_config(tiny_recipe, {"output": str(tmp_path / "run")})
+    trainer = DefaultTrainer(config)
+    trainer.resume_or_load()
+    trainer.train()
+    own = trainer.folder.path / "weights" / "last.safetensors"
+    other = tmp_path / "other.pth"
+    torch.save(read_state_dict(own), other)
+    height, width = config.data.image_size
+    told = f"images are resized to {height}x{width} (data.image_size); weights of other toolboxes"
+    with caplog.at_level("INFO"):
+        load_model(config, own)
+        assert told not in caplog.text
+        load_model(config, other)
+        assert caplog.text.count(told) == 1

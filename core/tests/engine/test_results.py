@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from reid_core.engine.results import Evaluation, Results, feature_of
+from reid_core.engine.results import Evaluation, Results, feature_of, feature_words
 
 
 class Head(nn.Linear):
@@ -47,3 +47,23 @@ def test_caveats_stand_beside_the_numbers():
     )
     plain = Results([told]).to_plain()
     assert Results.from_plain(plain).evaluations == [told]
+
+
+def test_the_spread_over_draws_stands_beside_the_mean():
+    told = evaluation(
+        metrics={"mAP": 0.5, "mAP_all_matches": 0.4}, num_trials=10, deviations={"mAP": 0.0123}
+    )
+    assert told.line().startswith(
+        "mine: mAP 50.00 ± 1.23 %  mAP_all_matches 40.00 %  (protocol market1501, "
+    )
+    plain = Results([told]).to_plain()
+    assert Results.from_plain(plain).evaluations == [told]
+    del plain["evaluations"][0]["deviations"], plain["evaluations"][0]["num_unknown"]
+    assert Results.from_plain(plain).evaluations[0].deviations == {}
+
+
+def test_people_are_told_where_an_embedding_is_taken_from():
+    assert feature_words("after") == "embedding after the neck"
+    assert feature_words("before") == "embedding before the neck"
+    assert feature_words("pooled") == "test_feature pooled"
+    assert feature_words("") == ""

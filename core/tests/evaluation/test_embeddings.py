@@ -35,8 +35,8 @@ def test_a_block_of_labels_holds_its_rows():
     [
         np.array(["id_7", "id_8", "id_9"]),
         np.array([1.0, 2.0, 3.0]),
-        [torch.tensor([1]), torch.tensor([2]), torch.tensor([3])],
-        np.ones((3, 1), dtype=np.int64),
+        np.ones((3, 2), dtype=np.int64),
+        ["id_7", torch.tensor([2]), 3],
         np.array([True, False, True]),
     ],
 )

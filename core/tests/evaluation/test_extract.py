@@ -1,6 +1,9 @@
+import weakref
+
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from reid_core.contracts import Batch
 from reid_core.errors import DataError, PluginError
@@ -119,6 +122,64 @@ def test_an_image_that_comes_twice_is_an_error():
     index = torch.tensor([0, 1, 2, 0])
     with pytest.raises(DataError, match="1 images came more than once, the first is row 0"):
         extract_embeddings(Model(), batches(images(4), 2, index=index), CPU)
+
+
+def test_a_told_number_of_images_changes_nothing():
+    data = images(10)
+    arrival = torch.randperm(10, generator=torch.Generator().manual_seed(1))
+    for index in (torch.arange(10), arrival):
+        features = extract_embeddings(
+            Model(), batches(data[index], 4, index=index), CPU, num_images=10
+        )
+        assert torch.equal(features, extract_embeddings(Model(), batches(data, 4), CPU))
+        assert not features.is_inference()
+
+
+@pytest.mark.parametrize(("told", "got"), [(9, "10 or more"), (11, "10")])
+def test_more_or_fewer_images_than_told_are_an_error(told, got):
+    with pytest.raises(DataError, match=f"the loader gave {got} images; expected {told}"):
+        extract_embeddings(Model(), batches(images(10), 5), CPU, num_images=told)
+
+
+class Tables(TorchDispatchMode):
+    """Counts the memory blocks of a whole table that are made."""
+
+    def __init__(self, num_bytes):
+        super().__init__()
+        self.num_bytes, self.made = num_bytes, set()
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor):
+            block = result.untyped_storage()
+            if block.nbytes() >= self.num_bytes:
+                self.made.add(block.data_ptr())
+        return result
+
+
+class Watched(Model):
+    """Sees how many of its embeddings somebody keeps."""
+
+    def __init__(self):
+        super().__init__()
+        self.answers, self.kept = [], []
+
+    def embed(self, images):
+        self.kept.append(sum(answer() is not None for answer in self.answers))
+        answer = torch.ones(len(images), 256)
+        self.answers.append(weakref.ref(answer))
+        return answer
+
+
+# B170, kin: one table, not the parts of one and then the whole beside them.
+def test_of_a_told_number_memory_holds_the_embeddings_once():
+    told, untold = Watched(), Watched()
+    with Tables(12 * 256 * 4) as tables:
+        extract_embeddings(told, batches(images(12), 2), CPU, num_images=12)
+    extract_embeddings(untold, batches(images(12), 2), CPU)
+    assert len(tables.made) == 1
+    assert max(told.kept) <= 1
+    assert untold.kept == [0, 1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("shape", [(2,), (3, 5), (2, 5, 1)])

@@ -145,6 +145,9 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are():
     plain = Labels(np.array([1]), np.array([0]), {"viewids": np.array([0])})
     with pytest.raises(DataError, match=r"needs the column clothids, and the test set has viewids"):
         plain.column("clothids")
+    numbered = Labels(np.array([1]), np.array([0]), {"rows": np.array([0])})
+    with pytest.raises(DataError, match=r"the test set has no further columns"):
+        numbered.column("clothids")
 
 
 def test_a_column_of_another_length_is_refused():

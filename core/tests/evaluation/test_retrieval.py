@@ -309,3 +309,14 @@ def test_inputs_are_left_as_they_were():
     assert torch.equal(query.features, copies[0])
     assert torch.equal(gallery.features, copies[1])
     np.testing.assert_array_equal(distances, before)
+
+
+def test_features_whose_squares_vanish_are_refused_under_euclidean():
+    rng = np.random.default_rng(0)
+    query, gallery = (
+        Embeddings(torch.from_numpy(rng.standard_normal((6, 4)) * 1e-20).float(), ids, ids * 0 + c)
+        for c, ids in enumerate((np.arange(6), np.arange(6)))
+    )
+    with pytest.raises(DataError, match=r"largest value is .*e-20, whose square is 0 in float32"):
+        evaluate_retrieval(query, gallery, distance="euclidean", protocol=market1501())
+    assert evaluate_retrieval(query, gallery, protocol=market1501()).mAP < 1

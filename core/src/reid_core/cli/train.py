@@ -183,7 +183,9 @@ def _check(config: Config, resume: str | None, verbose: bool) -> int:
 
 
 def _evaluate(config: Config, resume: str | None, verbose: bool) -> int:
-    from reid_core.engine.evaluate import evaluate_model, load_model
+    from reid_core.engine.evaluation.lines import lines_of
+    from reid_core.engine.evaluation.measure import measure_model
+    from reid_core.engine.evaluation.weights import load_model
     from reid_core.engine.provenance import require_components_of_weights
     from reid_core.engine.weights_info import WeightsInfo
 
@@ -193,8 +195,10 @@ def _evaluate(config: Config, resume: str | None, verbose: bool) -> int:
             require_components_of_weights(config, checkpoint)
         model = load_model(config, checkpoint)
         info = WeightsInfo.of(checkpoint) if checkpoint else None
-        for evaluation in evaluate_model(config, model, info):
-            click.echo(evaluation.line())
+        measured = measure_model(config, model, info)
+    for evaluation, result in measured.with_results():
+        for line in lines_of(evaluation, result, None):
+            click.echo(line)
     return 0
 
 
@@ -212,10 +216,12 @@ def _checkpoint_to_evaluate(config: Config, resume: str) -> Path:
 
 def _print_results(trainer: DefaultTrainer) -> None:
     path = trainer.folder.path.resolve()
-    by_name: dict[str, list[Evaluation]] = {}
+    # Plain figures and those after re-ranking are two series, not one that jumps.
+    series: dict[tuple[str, tuple[str, ...]], list[Evaluation]] = {}
     for evaluation in trainer.results.evaluations:
-        by_name.setdefault(evaluation.dataset, []).append(evaluation)
-    for evaluations in by_name.values():
+        key = evaluation.dataset, tuple(evaluation.postprocessing)
+        series.setdefault(key, []).append(evaluation)
+    for evaluations in series.values():
         first, last = evaluations[0], evaluations[-1]
         click.echo(f"result  {last.line()}")
         if first is not last:

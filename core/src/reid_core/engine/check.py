@@ -12,6 +12,7 @@ from reid_core.config.plugin_settings import check_plugin_settings
 from reid_core.config.problems import dotted, raise_problems
 from reid_core.config.shape import keys_at
 from reid_core.config.uses import Use, uses_of
+from reid_core.engine.evaluation.parts import build_rerankers
 from reid_core.engine.hook_checks import is_observer
 from reid_core.engine.hook_manager import HookManager
 from reid_core.errors import ConfigError, PluginError, did_you_mean
@@ -60,6 +61,7 @@ def _checked(config: Config) -> tuple[ComponentRef, ...]:
     if config.evaluate.every == 0 and config.evaluate.at_start:
         problems.append(_problem(config, ("evaluate", "at_start"), "needs evaluate.every above 0"))
     raise_problems(problems)
+    build_rerankers(config)
     hooks: list[object] = []
     raise_problems(_build_problems(config, hooks))
     raise_problems(_hook_problems(config, hooks))

@@ -9,7 +9,7 @@ from reid_core.data.collection import collection_paused
 from reid_core.data.manifest import Manifest
 from reid_core.data.query_gallery import TestSet
 from reid_core.doctor.quick import check_before_run
-from reid_core.engine.evaluation_parts import build_protocol
+from reid_core.engine.evaluation.parts import build_protocol
 
 
 def check_data(config: Config, train: Sequence[Manifest], tests: Sequence[TestSet]) -> None:
@@ -23,9 +23,11 @@ def check_data(config: Config, train: Sequence[Manifest], tests: Sequence[TestSe
     Raises:
         DataError: Something would stop the run, or leave nothing to measure.
     """
+    protocol = build_protocol(config)
     with collection_paused():
         check_before_run(
             [*train, *(test.rows for test in tests)],
-            uses_cameras=bool(tests) and build_protocol(config).needs_cameras,
+            uses_cameras=bool(tests) and protocol.needs_cameras,
+            pools=protocol.pools,
             skips_broken=config.data.broken_images == "skip",
         )

@@ -24,8 +24,10 @@ from reid_core.engine.check import build_hooks, check_config
 from reid_core.engine.collapse_watch import CollapseWatch
 from reid_core.engine.data_check import check_data
 from reid_core.engine.device import pick_device
-from reid_core.engine.evaluation_run import evaluate_test_sets
-from reid_core.engine.evaluator import Evaluator
+from reid_core.engine.evaluation.combined import Combined, require_combinable
+from reid_core.engine.evaluation.evaluator import Evaluator, Retrieval
+from reid_core.engine.evaluation.parts import build_protocol
+from reid_core.engine.evaluation.run import evaluate_test_sets
 from reid_core.engine.loss_scaler import LossScaler
 from reid_core.engine.meter import Meter
 from reid_core.engine.outcome import Outcome
@@ -101,6 +103,7 @@ class DefaultTrainer(SimpleTrainer):
             train=config.data.train,
             test=config.data.test_sets if config.evaluate.every else [],
             combine_all=config.data.combine_all,
+            pools=build_protocol(config).pools,
         )
         self.train_manifests = self.sources.train_manifests()
         check_data(config, self.train_manifests, self.sources.test_sets_or_none())
@@ -111,6 +114,7 @@ class DefaultTrainer(SimpleTrainer):
         model = self.build_model().to(self.device).to(memory_format=self._memory_format)
         for evaluator in self.evaluators:
             evaluator.condition_on(model.conditions, self.camera_map)
+            evaluator.check_model(model)
         self._frozen_statistics = freeze(model, config.train.optimizer.frozen)
         self._autocast_dtype = autocast_dtype(config.train.precision, self.device)
         super().__init__(
@@ -128,6 +132,10 @@ class DefaultTrainer(SimpleTrainer):
         self.results = Results()
         #: Ranked galleries of the newest evaluation, as ``ranks.json`` holds them.
         self.rankings: list[dict[str, object]] = []
+        #: What the newest evaluation gave, set by set; dropped when training goes on.
+        self.retrievals: list[Retrieval] = []
+        #: All test sets as one in the newest evaluation, while it is kept; None without.
+        self.combined: Combined | None = None
         self._is_logging = False
         self.learning_rate = self.build_learning_rate()
         self.max_iter = config.train.epochs * len(self.data_loader)
@@ -179,7 +187,9 @@ class DefaultTrainer(SimpleTrainer):
         """Build an evaluator for each test set; none when evaluation is off."""
         if self.config.evaluate.every == 0:
             return []
-        return [Evaluator(s, self.config, self.device) for s in self.sources.test_sets()]
+        made = [Evaluator(s, self.config, self.device) for s in self.sources.test_sets()]
+        require_combinable(made, self.config)
+        return made
 
     def build_hooks(self) -> list[tuple[str, object]]:
         """Build the hooks, as (id, hook) in call order."""

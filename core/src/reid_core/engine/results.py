@@ -37,6 +37,10 @@ class Evaluation:
     postprocessing: list[str] = field(default_factory=list)
     #: Draws that the figures are means over.
     num_trials: int = 1
+    #: Standard deviation over the draws of each figure, by name; empty without draws.
+    deviations: dict[str, float] = field(default_factory=dict)
+    #: Queries without a valid match that are part of the measurement (open set).
+    num_unknown: int = 0
     #: Why the numbers say less than they seem to.
     caveats: list[str] = field(default_factory=list)
 
@@ -53,7 +57,7 @@ class Evaluation:
         features: str = "",
         caveats: Sequence[str] = (),
     ) -> Evaluation:
-        """Make the record of a result."""
+        """Make the record of a result; its warnings are added to the caveats."""
         return cls(
             dataset=name,
             step=step,
@@ -70,12 +74,20 @@ class Evaluation:
             features=features,
             postprocessing=list(result.postprocessing),
             num_trials=result.num_trials,
-            caveats=list(caveats),
+            deviations=dict(result.deviations),
+            num_unknown=result.num_unknown,
+            caveats=[*caveats, *result.warnings()],
         )
 
     def line(self) -> str:
-        """Return the numbers in one line, with protocol and distance beside them."""
-        numbers = "  ".join(f"{name} {100 * value:.2f} %" for name, value in self.metrics.items())
+        """Return the numbers in one line, with protocol and distance beside them.
+
+        What follows a ± is the standard deviation over the draws.
+        """
+        numbers = "  ".join(
+            f"{name} {100 * value:.2f}{self._spread(name)} %"
+            for name, value in self.metrics.items()
+        )
         trials = [f"mean of {self.num_trials} draws"] if self.num_trials > 1 else []
         beside = [*trials, *filter(None, [self.features]), *self.postprocessing, *self.caveats]
         told = "".join(f"; {one}" for one in beside)
@@ -83,11 +95,26 @@ class Evaluation:
             f"{self.dataset}: {numbers}  (protocol {self.protocol}, {self.distance} distance{told})"
         )
 
+    def _spread(self, name: str) -> str:
+        deviation = self.deviations.get(name)
+        return "" if deviation is None else f" ± {100 * deviation:.2f}"
+
 
 def feature_of(model: nn.Module) -> str:
     """Return where a model's embedding is taken from, as one of its parts says, or nothing."""
     told = (getattr(module, "test_feature", None) for module in model.modules())
     return next((value for value in told if isinstance(value, str)), "")
+
+
+def feature_words(test_feature: str) -> str:
+    """Say for people where an embedding is taken from.
+
+    Args:
+        test_feature: In the words of the head; empty where the model does not tell.
+    """
+    if test_feature in ("before", "after"):
+        return f"embedding {test_feature} the neck"
+    return f"test_feature {test_feature}" if test_feature else ""
 
 
 @dataclass(frozen=True)

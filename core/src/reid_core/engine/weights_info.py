@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from pydantic import TypeAdapter
+
 from reid_core.checkpoint.artifact import read_info
 from reid_core.checkpoint.folder import load_checkpoint
 from reid_core.checkpoint.weights import require_file
@@ -14,6 +16,7 @@ from reid_core.config.components import Component
 from reid_core.data.cameras import CameraMap
 from reid_core.engine.run_folder import RunFolder
 from reid_core.errors import CheckpointError
+from reid_core.evaluation.detail import Threshold
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class WeightsInfo:
         epoch: The same in epochs.
         cameras: The cameras they were trained with; None where that is not known.
         num_views: The views they were trained with; None where the data has none.
+        threshold: The threshold that was chosen for them; None before that.
     """
 
     path: Path
@@ -36,6 +40,7 @@ class WeightsInfo:
     epoch: float = 0.0
     cameras: CameraMap | None = None
     num_views: int | None = None
+    threshold: Threshold | None = None
 
     @property
     def label(self) -> str:
@@ -87,7 +92,13 @@ class WeightsInfo:
             cast("float", info["epoch"]),
             None if cameras is None else CameraMap.from_plain(cameras),
             cast("int | None", info.get("num_views")),
+            threshold_from_plain(info.get("threshold")),
         )
+
+
+def threshold_from_plain(plain: object) -> Threshold | None:
+    """Read a threshold that was stored as plain types; None where there is none."""
+    return None if plain is None else TypeAdapter(Threshold).validate_python(plain)
 
 
 def find_weights(path: Path) -> Path:

@@ -28,7 +28,11 @@ class EmbeddingModel(typing.Protocol):
 
 
 def extract_embeddings(
-    model: EmbeddingModel, batches: Iterable[Batch], device: torch.device
+    model: EmbeddingModel,
+    batches: Iterable[Batch],
+    device: torch.device,
+    *,
+    num_images: int | None = None,
 ) -> Tensor:
     """Compute the embedding of every image.
 
@@ -39,33 +43,75 @@ def extract_embeddings(
         model: On ``device`` already.
         batches: Every image of a data set once, in any order.
         device: Where the model is.
+        num_images: How many images the batches hold. Where it is given, embeddings are written
+            where they belong as they come, and memory never holds them twice.
 
     Returns:
         (N, D) float32 on the host, in ascending order of ``Batch.index``.
 
     Raises:
-        DataError: There are no batches, or an image came twice.
+        DataError: There are no batches, an image came twice, or not as many came as were told.
         PluginError: The model's answer is not (B, D) floating point.
     """
-    parts: list[Tensor] = []
-    indices: list[Tensor] = []
-    with _evaluating(model), torch.inference_mode():
+    collected = _Collected(num_images)
+    with evaluating(model), torch.inference_mode():
         for batch in batches:
             on_device = batch.to(device)
             # A model of somebody's own may have nothing but a method embed(images).
             conditions = condition_values(on_device, getattr(model, "conditions", ()))
             embedding = model.embed(on_device.images, **conditions)
             _check_embedding(embedding, model=model, batch=batch)
-            parts.append(embedding.to(device="cpu", dtype=torch.float32))
-            indices.append(batch.index.cpu())
-    if not parts:
-        raise DataError("no embeddings: the loader gave no batch; expected at least one image")
+            collected.add(embedding, batch.index)
     # Outside of inference mode, so that the caller gets an ordinary tensor.
-    return _in_order(torch.cat(parts), torch.cat(indices))
+    return collected.in_order()
+
+
+class _Collected:
+    """Embeddings in the order in which they came: a table made at once, or the parts of one."""
+
+    def __init__(self, num_images: int | None) -> None:
+        self._num_images = num_images
+        self._table: Tensor | None = None
+        self._parts: list[Tensor] = []
+        self._indices: list[Tensor] = []
+        self._count = 0
+
+    def add(self, embedding: Tensor, index: Tensor) -> None:
+        start, self._count = self._count, self._count + len(embedding)
+        self._indices.append(index.cpu())
+        if self._num_images is None:
+            self._parts.append(embedding.to(device="cpu", dtype=torch.float32))
+            return
+        if self._count > self._num_images:
+            raise self._wrong_count(f"{self._count} or more")
+        if self._table is None:
+            with torch.inference_mode(mode=False):
+                self._table = torch.empty((self._num_images, embedding.shape[1]))
+        if embedding.shape[1] != self._table.shape[1]:
+            raise PluginError(
+                f"the model gave an embedding of width {embedding.shape[1]} after one of width "
+                f"{self._table.shape[1]}; expected one width for all images"
+            )
+        self._table[start : self._count] = embedding
+
+    def in_order(self) -> Tensor:
+        if not self._indices:
+            raise DataError("no embeddings: the loader gave no batch; expected at least one image")
+        if self._num_images is not None and self._count < self._num_images:
+            raise self._wrong_count(str(self._count))
+        table = torch.cat(self._parts) if self._table is None else self._table
+        return _in_order(table, torch.cat(self._indices))
+
+    def _wrong_count(self, got: str) -> DataError:
+        return DataError(
+            f"the loader gave {got} images; expected {self._num_images}: every row once, so use a "
+            "loader that neither repeats, pads nor leaves out"
+        )
 
 
 @contextmanager
-def _evaluating(model: EmbeddingModel) -> Iterator[None]:
+def evaluating(model: EmbeddingModel) -> Iterator[None]:
+    """Have a model in evaluation mode meanwhile, and every module as it was afterwards."""
     # Module by module: train() on the whole would also wake layers that were kept in evaluation.
     former = [(module, module.training) for module in model.modules()]
     model.eval()

@@ -32,6 +32,12 @@ class Evaluation:
             self._evaluate(trainer)
 
     @hookimpl
+    def before_epoch(self, trainer: DefaultTrainer) -> None:
+        """Give up the embeddings of an evaluation that was not the last one."""
+        trainer.retrievals = []
+        trainer.combined = None
+
+    @hookimpl
     def after_epoch(self, trainer: DefaultTrainer, epoch: int) -> None:
         """Evaluate when it is time."""
         if self._is_due(trainer, epoch):
@@ -39,10 +45,12 @@ class Evaluation:
 
     @hookimpl
     def after_train(self, trainer: DefaultTrainer, outcome: Outcome) -> None:
-        """Evaluate where training was stopped early, and write the results."""
+        """Evaluate where training was stopped early, and write results and details."""
         try:
             if outcome.status == "stopped" and self._evaluated_step != trainer.iter:
                 self._evaluate(trainer)
+            if outcome.status in ("completed", "stopped"):
+                self._describe(trainer)
         finally:
             trainer.results.write(trainer.folder.path / "results.json", outcome=outcome.status)
 
@@ -77,3 +85,12 @@ class Evaluation:
         trainer.results.write(trainer.folder.path / "results.json", outcome="running")
         ranks = json.dumps({"schema": 1, "rankings": trainer.rankings}, ensure_ascii=False)
         write_text_atomically(trainer.folder.path / "ranks.json", ranks)
+
+    def _describe(self, trainer: DefaultTrainer) -> None:
+        # Imported here: a run that does not evaluate has no use for it.
+        from reid_core.engine.evaluation.run import write_run_details
+
+        if trainer.config.evaluate.details and trainer.retrievals:
+            write_run_details(trainer)
+            trainer.retrievals = []
+            trainer.combined = None

@@ -48,9 +48,11 @@ def check_command(
 
     opened = open_source(source)
     manifests = read_components(opened)
+    uses_cameras, pools = _rule(opened)
     report = examine(
         manifests,
-        uses_cameras=_uses_cameras(opened),
+        uses_cameras=uses_cameras,
+        pools=pools,
         looks_at_images=not no_images,
         looks_for_near_copies=not no_near_duplicates,
     )
@@ -64,15 +66,16 @@ def check_command(
     return DataError.exit_code if report.count("error") else 0
 
 
-def _uses_cameras(opened: OpenedSource) -> bool:
-    """Say whether the recipe's protocol leaves out matches in the query's own camera."""
+def _rule(opened: OpenedSource) -> tuple[bool, bool]:
+    """Say whether the recipe's protocol looks at cameras, and whether it pools the two sides."""
     if opened.config is None:
-        return True
-    from reid_core.engine.evaluation_parts import build_protocol
+        return True, False
+    from reid_core.engine.evaluation.parts import build_protocol
     from reid_core.plugins.index import disabled_plugins
 
     with disabled_plugins(opened.config.plugins.disable):
-        return build_protocol(opened.config).needs_cameras
+        protocol = build_protocol(opened.config)
+    return protocol.needs_cameras, protocol.pools
 
 
 def _lines(report: Report) -> Iterator[str]:

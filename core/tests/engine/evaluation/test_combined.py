@@ -9,10 +9,13 @@ import torch
 
 from reid_core.config import load_config
 from reid_core.engine import DefaultTrainer
-from reid_core.engine.combined import join_labels
-from reid_core.engine.evaluate import evaluate_model
+from reid_core.engine.evaluation.combined import join_labels
+from reid_core.engine.evaluation.measure import evaluate_model
+from reid_core.errors import ConfigError
 from reid_core.evaluation import Labels, Protocol, market1501, no_camera
-from reid_core.evaluation.distance import pairwise_distance
+from reid_core.evaluation.distances.distance import pairwise_distance
+from reid_core.evaluation.protocols.cameras import OtherCameras
+from reid_core.evaluation.protocols.sysu_mm01 import sysu_mm01
 from reid_core.plugins.registries import PROTOCOLS
 from reid_core.testing import write_tiny_market
 
@@ -177,3 +180,10 @@ def test_a_run_is_evaluated_by_a_protocol_that_reads_a_column(tiny_recipe, tmp_p
         shown = [views[Path(one["path"]).as_posix()] for one in ranking["results"]]
         assert shown
         assert own not in shown
+
+
+def test_a_protocol_that_reads_camera_numbers_is_refused_before_training(two_sets, monkeypatch):
+    monkeypatch.setattr(OtherCameras, "reads_camera_numbers", True)
+    with pytest.raises(ConfigError, match=r"evaluate.combine: protocol market1501 .*\+other are"):
+        DefaultTrainer(two_sets)
+    assert sysu_mm01().reads_camera_numbers

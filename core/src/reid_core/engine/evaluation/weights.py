@@ -1,4 +1,4 @@
-"""Evaluation without training: a model from weights, figures on the test sets."""
+"""A model for embedding, from a weights file."""
 
 from __future__ import annotations
 
@@ -11,17 +11,12 @@ import torch
 from reid_core.checkpoint.random_state import seed_everything
 from reid_core.checkpoint.weights import load_into, read_state_dict
 from reid_core.config import Config
-from reid_core.config.components import Component
 from reid_core.config.load import config_from_plain
 from reid_core.contracts import ReidModel
-from reid_core.data.sources import Sources
 from reid_core.engine.check import check_config
-from reid_core.engine.combined import combined_name, evaluate_combined
-from reid_core.engine.data_check import check_data
 from reid_core.engine.device import pick_device
-from reid_core.engine.evaluator import Evaluator
+from reid_core.engine.evaluation.config import evaluation_config
 from reid_core.engine.restore import differences
-from reid_core.engine.results import Evaluation, feature_of
 from reid_core.engine.weights_info import WeightsInfo
 from reid_core.errors import CheckpointError
 from reid_core.models.build import TRAINING_ONLY_KEYS, build_model
@@ -69,6 +64,7 @@ def load_model(config: Config, weights: Path | None) -> ReidModel:
     Raises:
         CheckpointError: A key that is no classifier is missing, unexpected, or of another shape.
     """
+    config = evaluation_config(config)
     with disabled_plugins(config.plugins.disable):
         return _load_model(config, weights)
 
@@ -80,12 +76,14 @@ def _load_model(config: Config, weights: Path | None) -> ReidModel:
         _warn_of_initial_weights(config)
         return _ready(build_model(config, num_classes=None), config)
     state = read_state_dict(weights)
+    info = WeightsInfo.of(weights)
+    if info.config is None:
+        _log_image_size(config)
     if not any(key.startswith("backbone.") for key in state):
         log.info("%s holds a backbone alone: the head has its initial values", weights)
         with_weights = _with_backbone(config, weights=str(weights))
         check_config(with_weights)
         return _ready(build_model(with_weights, num_classes=None), config)
-    info = WeightsInfo.of(weights)
     _warn_of_other_settings(config, info)
     model = build_model(
         _with_backbone(config),
@@ -98,65 +96,6 @@ def _load_model(config: Config, weights: Path | None) -> ReidModel:
     if report.ignored:
         log.info("what only training needs (classifier, losses) is not used for embedding")
     return _ready(model, config)
-
-
-def evaluate_model(
-    config: Config, model: ReidModel, info: WeightsInfo | None = None
-) -> list[Evaluation]:
-    """Evaluate a model on the test sets of a config.
-
-    Args:
-        config: Test sets, protocol and distance.
-        model: On the config's device.
-        info: Where its weights come from, to be stated beside the numbers.
-
-    Returns:
-        One record a test set.
-    """
-    with disabled_plugins(config.plugins.disable):
-        return _evaluate_model(config, model, info or WeightsInfo(Path()))
-
-
-def _evaluate_model(config: Config, model: ReidModel, info: WeightsInfo) -> list[Evaluation]:
-    sources = Sources(
-        train=_trained_and_tested(config),
-        test=config.data.test_sets,
-        combine_all=config.data.combine_all,
-    )
-    device = pick_device(config.device)
-    tests = sources.test_sets()
-    check_data(config, [], tests)
-    evaluators = [Evaluator(test, config, device) for test in tests]
-    for component, evaluator in zip(config.data.test_sets, evaluators, strict=True):
-        evaluator.condition_on(
-            model.conditions, info.cameras, trained_as=info.name_in_training(component)
-        )
-    retrievals = [evaluator.evaluate(model, lambda: None) for evaluator in evaluators]
-    results = [
-        (evaluator.name, result, list(evaluator.caveats))
-        for evaluator, retrieval in zip(evaluators, retrievals, strict=True)
-        for result in retrieval.results
-    ]
-    if config.evaluate.combine and len(evaluators) > 1:
-        together, caveats = evaluate_combined(evaluators, retrievals, config)
-        results += [(combined_name(evaluators), result, caveats) for result in together]
-    return [
-        Evaluation.of(
-            name,
-            result,
-            step=info.step,
-            epoch=info.epoch,
-            weights=info.label,
-            test_feature=feature_of(model),
-            caveats=caveats,
-        )
-        for name, result, caveats in results
-    ]
-
-
-def _trained_and_tested(config: Config) -> list[Component]:
-    """Return the training sets that are tested too; others need not be on this machine."""
-    return [component for component in config.data.train if component in config.data.test_sets]
 
 
 def _ready(model: ReidModel, config: Config) -> ReidModel:
@@ -177,8 +116,20 @@ def _with_backbone(config: Config, **changes: object) -> Config:
     return config.model_copy(update={"model": model})
 
 
+def _log_image_size(config: Config) -> None:
+    height, width = config.data.image_size
+    log.info(
+        "images are resized to %dx%d (data.image_size); weights of other toolboxes are often for "
+        "another size",
+        height,
+        width,
+    )
+
+
 def _warn_of_initial_weights(config: Config) -> None:
     parameters = config.model.backbone.parameters if config.model.backbone else {}
+    if parameters.get("weights"):
+        _log_image_size(config)
     if not parameters.get("weights") and not parameters.get("pretrained"):
         log.warning(
             "no weights are given: an untrained model is evaluated; name some by --resume PATH or "
@@ -192,4 +143,14 @@ def _warn_of_other_settings(config: Config, info: WeightsInfo) -> None:
     for path, now, then in differences(info.config, config):
         is_used = path.startswith(_EMBEDDING_SETTINGS)
         if is_used and not path.startswith(_NO_EMBEDDING_SETTINGS):
-            log.warning("evaluation: %s is %r, the weights were trained with %r", path, now, then)
+            log.warning(
+                "evaluation: %s is %s, the weights were trained with %s",
+                path,
+                _told(now),
+                _told(then),
+            )
+
+
+def _told(value: object) -> str:
+    # None is a setting that was left out.
+    return "its default" if value is None else repr(value)

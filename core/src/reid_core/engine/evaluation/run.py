@@ -6,7 +6,12 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reid_core.engine.combined import combined_name, evaluate_combined
+from reid_core.engine.evaluation.combined import combined_name, evaluate_combined
+from reid_core.engine.evaluation.details import (
+    details_of_combined,
+    details_of_retrieval,
+    write_details,
+)
 from reid_core.engine.results import Evaluation, feature_of
 from reid_core.evaluation import RetrievalResult
 
@@ -20,10 +25,11 @@ def evaluate_test_sets(trainer: DefaultTrainer) -> None:
     """Evaluate the current model, and hand figures to results, log and hooks.
 
     Args:
-        trainer: Its ``results`` and ``rankings`` are written.
+        trainer: Its ``results``, ``rankings``, ``retrievals`` and ``combined`` are written.
     """
     trainer.rankings = []
-    retrievals = []
+    trainer.retrievals = retrievals = []
+    trainer.combined = None
     for position, evaluator in enumerate(trainer.evaluators):
         trainer.hooks.before_eval(trainer=trainer, name=evaluator.name)
         retrieval = evaluator.evaluate(trainer.eval_model, trainer.check_interrupt)
@@ -34,13 +40,49 @@ def evaluate_test_sets(trainer: DefaultTrainer) -> None:
             evaluator.name,
             retrieval.results,
             evaluator.caveats,
+            features=retrieval.features,
             is_first=position == 0,
         )
     if trainer.config.evaluate.combine and len(trainer.evaluators) > 1:
         name = combined_name(trainer.evaluators)
         trainer.hooks.before_eval(trainer=trainer, name=name)
-        results, caveats = evaluate_combined(trainer.evaluators, retrievals, trainer.config)
-        _add(trainer, name, results, caveats)
+        trainer.combined = combined = evaluate_combined(
+            trainer.evaluators, retrievals, trainer.config
+        )
+        results, caveats = combined.measured.results, combined.caveats
+        _add(trainer, name, results, caveats, features=retrievals[0].features)
+
+
+def write_run_details(trainer: DefaultTrainer) -> None:
+    """Write ``details.json`` of the newest evaluation into the run folder.
+
+    Args:
+        trainer: Its ``retrievals`` and ``combined`` are what was measured.
+    """
+    distance, seed = trainer.config.evaluate.distance, trainer.config.seed
+    step, feature = trainer.results.evaluations[-1].step, feature_of(trainer.eval_model)
+    details = [
+        detail
+        for evaluator, retrieval in zip(trainer.evaluators, trainer.retrievals, strict=True)
+        for detail in details_of_retrieval(
+            evaluator,
+            retrieval,
+            distance=distance,
+            step=step,
+            test_feature=feature,
+            seed=seed,
+        )
+    ]
+    if trainer.combined is not None:
+        details += details_of_combined(
+            trainer.combined,
+            name=combined_name(trainer.evaluators),
+            distance=distance,
+            step=step,
+            features=details[0].features,
+            seed=seed,
+        )
+    write_details(trainer.folder.path / "details.json", details)
 
 
 def _add(
@@ -49,6 +91,7 @@ def _add(
     results: Sequence[RetrievalResult],
     caveats: Sequence[str],
     *,
+    features: str,
     is_first: bool = False,
 ) -> None:
     plain, *reranked = [
@@ -58,10 +101,13 @@ def _add(
             step=trainer.iter,
             epoch=trainer.iter / len(trainer.data_loader),
             test_feature=feature_of(trainer.eval_model),
+            features=features,
             caveats=caveats,
         )
         for result in results
     ]
+    for warning in results[0].warnings():
+        log.warning("test set %s: %s", name, warning)
     # The untrained model is measured to show the gain; it is never the best one. What is best is
     # decided by plain figures, and hooks hear of these.
     monitor = trainer.config.evaluate.monitor if is_first and trainer.iter > 0 else None

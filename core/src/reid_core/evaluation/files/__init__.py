@@ -1,0 +1,1 @@
+"""Embeddings in files of any tool: ``.npz`` and ``.parquet``."""
