@@ -46,3 +46,9 @@ def test_gaps_are_counted_before_thinning():
         "loss: 1000 of 2000 values are not finite, the first at step 1"
     )
     assert chart.legend[0].last == "not finite"
+
+
+def test_figures_after_reranking_are_no_point_of_a_curve():
+    after = evaluation(20, 0.9, postprocessing=("re-ranking",))
+    [chart] = charts(Metrics(), Results(schema=1, evaluations=(evaluation(20, 0.5), after)))
+    assert chart.legend[0].last == "50 %"

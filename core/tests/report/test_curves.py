@@ -1,9 +1,19 @@
 import math
 import re
+from itertools import pairwise
 
 import pytest
 
-from reid_core.report.curves import BOTTOM, HEIGHT, draw_curves, epoch_at, fit_axes
+from reid_core.report.curves import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    WIDTH,
+    draw_curves,
+    fit_axes,
+    step_at,
+)
 from reid_core.report.records import Series
 
 
@@ -58,19 +68,43 @@ def test_any_values_give_axes_that_hold_them_and_zero(values):
     assert axes.x_high > 0
 
 
-def test_epochs_are_interpolated_between_rows_and_unknown_beyond_them():
+def test_steps_of_epochs_are_interpolated_between_rows_and_unknown_beyond_them():
     epochs = {100: 1.0, 200: 3.0}
-    assert epoch_at(50, epochs) == pytest.approx(0.5)
-    assert epoch_at(150, epochs) == pytest.approx(2.0)
-    assert epoch_at(200, epochs) == 3.0
-    assert epoch_at(201, epochs) is None
-    assert epoch_at(50, {}) is None
+    assert step_at(0.5, epochs) == pytest.approx(50)
+    assert step_at(2.0, epochs) == pytest.approx(150)
+    assert step_at(3.0, epochs) == 200
+    assert step_at(3.1, epochs) is None
+    assert step_at(0.5, {}) is None
+    assert step_at(0.0, {100: 0.0}) == 0
 
 
 def test_epochs_stand_under_the_steps_where_they_are_known():
     series = [Series("loss", (0, 100), (1.0, 2.0))]
-    assert "ep 2.5" in draw_curves(series, title="Loss", epochs={100: 5.0})
+    assert "ep 2<" in draw_curves(series, title="Loss", epochs={100: 5.0})
     assert "ep " not in draw_curves(series, title="Loss", epochs={})
+
+
+def epochs_of(svg):
+    """Read the epochs of the axis, and where they stand."""
+    found = re.findall(r'x="([^"]*)" y="[^"]*">ep ([^<]*)<', svg)
+    return [(epoch, float(x)) for x, epoch in found]
+
+
+def test_epochs_of_the_axis_are_round_and_stand_where_they_were_done():
+    series = [Series("loss", (0, 28), (1.0, 2.0))]
+    svg = draw_curves(series, title="Loss", epochs={10: 10 / 28, 20: 20 / 28, 28: 1.0})
+    right_end = WIDTH - RIGHT
+    middle = (LEFT + right_end) / 2
+    assert epochs_of(svg) == [("0", LEFT), ("0.5", middle), ("1", right_end)]
+    long = draw_curves([Series("loss", (4500,), (1.0,))], title="Loss", epochs={4500: 120.0})
+    assert [epoch for epoch, _ in epochs_of(long)] == ["0", "50", "100"]
+
+
+def test_epochs_of_the_axis_never_run_into_each_other():
+    svg = draw_curves([Series("loss", (100,), (1.0,))], title="Loss", epochs={3: 8.0, 100: 10.0})
+    places = [x for _, x in epochs_of(svg)]
+    assert len(places) > 1
+    assert all(b - a >= 40 for a, b in pairwise(places))
 
 
 def test_title_and_tick_text_are_escaped():

@@ -1,11 +1,25 @@
 import math
+from dataclasses import replace
 
 import pytest
 from PIL import Image
 from pydantic import TypeAdapter, ValidationError
 
-from reid_core.report.galleries import MAX_RESULTS, MAX_ROWS, gallery_rows
-from reid_core.report.records import Evaluation, Query, RankedResult, Ranking, Results
+from reid_core.report.galleries import (
+    MAX_RESULTS,
+    MAX_ROWS,
+    gallery_rows,
+    missing_sentence,
+    similarity_text,
+)
+from reid_core.report.records import (
+    Evaluation,
+    Query,
+    RankedResult,
+    Ranking,
+    Rankings,
+    Results,
+)
 
 
 def ranking(num_results=2, selection="best", distance=0.25):
@@ -28,9 +42,7 @@ def test_places_count_from_one_and_right_answers_are_counted():
     [row] = gallery_rows((ranking(),), None)
     assert [one.place for one in row.results] == [1, 2]
     assert [one.is_match for one in row.results] == [True, False]
-    assert "the 2 gallery images nearest to it, smallest distance first; 1 of them right." in (
-        row.sentence
-    )
+    assert row.sentence.endswith("highest average precision. 1 of the 2 shown is right.")
 
 
 def test_the_way_of_measuring_is_named_only_where_it_is_certain():
@@ -81,3 +93,66 @@ def test_a_picture_that_a_browser_would_load_from_elsewhere_is_refused(uri):
     with pytest.raises(ValidationError):
         TypeAdapter(Query).validate_python(record)
     assert TypeAdapter(Query).validate_python({**record, "thumbnail": URI}).thumbnail == URI
+
+
+def test_a_gallery_smaller_than_what_was_asked_for_is_shown_whole():
+    # B161
+    [row] = gallery_rows((ranking(5),), None)
+    assert len(row.results) == 5
+
+
+def test_records_with_further_fields_are_read(tmp_path):
+    # B158
+    entry = {"path": "/1.png", "pid": 1, "camid": 2, "distance": 0.5, "match": True, "dsetid": 3}
+    raw = {
+        "schema": 1,
+        "rankings": [
+            {"dataset": "d", "selection": "chosen", "query": entry, "results": [entry], "extra": []}
+        ],
+    }
+    [found] = TypeAdapter(Rankings).validate_python(raw).rankings
+    assert (found.selection, found.results[0].pid) == ("chosen", "1")
+
+
+def test_similarity_of_the_cosine_distance_is_from_minus_one_to_one():
+    # B162
+    assert [similarity_text(d) for d in (0.0, -9e-4, 0.25, 2.0, 2.0009)] == [
+        "1.000",
+        "1.000",
+        "0.750",
+        "-1.000",
+        "-1.000",
+    ]
+
+
+def test_what_is_no_cosine_distance_has_no_similarity():
+    # B162
+    assert [similarity_text(d) for d in (None, math.nan, math.inf, 25.0, -0.5)] == [""] * 5
+    plain = replace(ranking(), distance="euclidean", protocol="market1501")
+    after = replace(
+        ranking(), distance="cosine", protocol="market1501", postprocessing=("re-ranking",)
+    )
+    cosine = replace(ranking(), distance="cosine", protocol="market1501")
+    shown = [gallery_rows((one,), None)[0] for one in (plain, after, cosine)]
+    assert [row.results[0].similarity for row in shown] == ["", "", "0.750"]
+
+
+def test_the_order_is_named():
+    after = replace(ranking(), postprocessing=("average", "smooth"))
+    rows = gallery_rows((ranking(), after), None)
+    assert [row.order for row in rows] == ["plain", "after average, then smooth"]
+
+
+def test_pictures_without_a_file_are_counted_in_one_sentence(tmp_path):
+    Image.new("RGB", (30, 60)).save(tmp_path / "x.png")
+    none = gallery_rows((ranking(), ranking()), None)
+    assert missing_sentence(none).startswith("None of the images is in the file that is recorded")
+    query = Query(str(tmp_path / "x.png"), "7", "2")
+    some = gallery_rows((replace(ranking(), query=query),), None)
+    assert missing_sentence(some).startswith("2 of the 3 images shown are not in the file")
+    assert missing_sentence(gallery_rows((replace(ranking(0), query=query),), None)) == ""
+
+
+def test_a_query_that_was_asked_for_is_called_so():
+    [row] = gallery_rows((ranking(selection="chosen"),), None)
+    assert row.sentence.startswith("A query that was asked for by name.")

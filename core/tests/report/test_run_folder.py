@@ -9,7 +9,7 @@ def test_every_missing_file_is_named_once(tmp_path):
     run = read_run_folder(tmp_path)
     named = sorted(note.split(" ")[0] for note in run.notes)
     assert named == [
-        "components.json", "config.yaml", "env.json", "metrics.jsonl",
+        "components.json", "config.yaml", "details.json", "env.json", "metrics.jsonl",
         "ranks.json", "results.json", "status.json",
     ]  # fmt: skip
     assert run.results is None
@@ -68,3 +68,27 @@ def test_numbers_as_identities_become_text(full_run, write_run):
     write_run(full_run, ranks={"schema": 1, "rankings": [one]})
     run = read_run_folder(full_run)
     assert (run.rankings.rankings[0].query.pid, run.rankings.rankings[0].query.camid) == ("12", "3")
+
+
+def test_damaged_details_are_noted_with_their_place_and_the_rest_is_read(
+    full_run, write_run, make_detail
+):
+    write_run(full_run, details={"schema": 1, "details": [make_detail(), make_detail(cmc="x")]})
+    run = read_run_folder(full_run)
+    [note] = run.notes
+    assert note.startswith("details.json is not shown: at 1.cmc: ")
+    assert run.details == ()
+    assert run.results is not None
+
+
+def test_details_of_a_newer_schema_are_not_guessed_at(full_run, write_run, make_detail):
+    write_run(full_run, details={"schema": 2, "details": [make_detail()]})
+    [note] = read_run_folder(full_run).notes
+    assert note.startswith("details.json is not shown: at schema: ")
+
+
+def test_broken_images_are_no_note_where_there_are_none(full_run, write_run):
+    assert read_run_folder(full_run).broken == ()
+    write_run(full_run, broken_images={"schema": 1, "images": [{"use": "test"}]})
+    [note] = read_run_folder(full_run).notes
+    assert note.startswith("broken_images.json is not shown: at images.0.")

@@ -46,6 +46,12 @@ def test_the_headline_is_of_the_last_weights(results):
     ]
 
 
+def test_figures_of_a_file_of_embeddings_have_no_step(results):
+    found = results({"step": 0, "weights": "embeddings mine.npz"})
+    assert headlines(found)[0].when_after == "embeddings mine.npz"
+    assert [row.label for row in final_rows(found)] == ["embeddings mine.npz"]
+
+
 def test_a_single_evaluation_has_no_before(results):
     [headline] = headlines(results({"step": 0}))
     assert headline.before is None

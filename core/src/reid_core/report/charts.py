@@ -69,7 +69,7 @@ def _retrieval(metrics: Metrics, results: Results | None, metric: str) -> list[S
     for one in results.evaluations if results else ():
         value = one.metrics.get(metric)
         # The best weights are measured after the last step: no point of the way there.
-        if value is not None and one.weights == "last":
+        if value is not None and one.weights == "last" and not one.postprocessing:
             points.setdefault(one.dataset, {})[one.step] = value
     for key, series in metrics.series.items():
         if key.endswith(f"/{metric}"):

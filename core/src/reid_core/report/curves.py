@@ -17,6 +17,8 @@ WIDTH, HEIGHT = 360.0, 230.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 16.0, 10.0, 46.0
 #: Up to this many points, each one gets a dot: evaluations are few and far apart.
 MAX_DOTS = 40
+#: Units from one epoch of the axis to the next, at least: its number must have room.
+EPOCH_ROOM = 45.0
 
 
 @dataclass(frozen=True)
@@ -76,14 +78,13 @@ def fit_axes(series: Sequence[Series]) -> Axes:
     return Axes(x_high, nice_ticks(min([0.0, *values]), max([0.0, *values])))
 
 
-def epoch_at(step: float, epochs: Mapping[int, float]) -> float | None:
-    """Interpolate the epoch at a step; None where no two rows enclose it."""
-    if step in epochs:
-        return epochs[int(step)]
+def step_at(epoch: float, epochs: Mapping[int, float]) -> float | None:
+    """Interpolate the step at which an epoch is done; None where no two rows enclose it."""
     known = {0: 0.0, **epochs} if epochs else {}
     for (before, low), (after, high) in pairwise(sorted(known.items())):
-        if before <= step <= after:
-            return low + (high - low) * (step - before) / (after - before)
+        if low <= epoch <= high:
+            share = (epoch - low) / (high - low) if high > low else 0.0
+            return before + (after - before) * share
     return None
 
 
@@ -109,15 +110,28 @@ def _step_axis(axes: Axes, epochs: Mapping[int, float]) -> list[Markup]:
         mark = Markup('<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/>')
         parts.append(mark.format(x, x, f"{bottom:g}", f"{bottom + 4:g}"))
         parts.append(text.format(x, f"{bottom + 15:g}", format_step(tick)))
-        epoch = epoch_at(tick, epochs)
-        if epoch is not None:
-            parts.append(text.format(x, f"{bottom + 28:g}", f"ep {epoch:.3g}"))
+    for epoch, place in _epoch_ticks(axes, epochs):
+        parts.append(text.format(f"{place:.1f}", f"{bottom + 28:g}", f"ep {epoch:g}"))
     name = "optimiser steps, epochs below" if epochs else "optimiser steps"
     middle = f"{(LEFT + WIDTH - RIGHT) / 2:g}"
     parts.append(text.format(middle, f"{HEIGHT - 4:g}", name))
     base = Markup('<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/>')
     parts.append(base.format(f"{LEFT:g}", f"{WIDTH - RIGHT:g}", f"{bottom:g}", f"{bottom:g}"))
     return parts
+
+
+def _epoch_ticks(axes: Axes, epochs: Mapping[int, float]) -> list[tuple[float, float]]:
+    """Return round epochs and their places: at a round step an epoch is seldom round."""
+    found: list[tuple[float, float]] = []
+    for tick in nice_ticks(0.0, max(epochs.values(), default=0.0), target=4):
+        epoch = float(f"{tick:.6g}")
+        step = step_at(epoch, epochs)
+        if step is None or step > axes.x_high:
+            continue
+        place = axes.x(step)
+        if not found or place - found[-1][1] >= EPOCH_ROOM:
+            found.append((epoch, place))
+    return found
 
 
 def _curve(series: Series, axes: Axes, position: int) -> list[Markup]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
-
-from jinja2 import Environment, StrictUndefined
 
 from reid_core.report.charts import Chart, charts
-from reid_core.report.galleries import MAX_ROWS, GalleryRow, gallery_rows
-from reid_core.report.records import Component, Results
+from reid_core.report.galleries import MAX_ROWS, GalleryRow, gallery_rows, missing_sentence
+from reid_core.report.measured import Measured, measured_sets, warnings_of
+from reid_core.report.records import BrokenImage, Component, Results
 from reid_core.report.run_folder import RunFolder
 from reid_core.report.summary import FinalRow, Headline, best_sentence, final_rows, headlines
+from reid_core.report.template import fill
+
+#: Broken images that are named on the page.
+MAX_BROKEN = 20
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Page:
 
     name: str
     state: str
+    is_evaluation: bool
     status: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     headlines: tuple[Headline, ...]
@@ -30,7 +33,11 @@ class Page:
     finals: tuple[FinalRow, ...]
     protocols: tuple[tuple[str, str], ...]
     caveats: tuple[tuple[str, str], ...]
+    measured: tuple[Measured, ...]
+    broken: tuple[BrokenImage, ...]
+    num_broken: int
     galleries: tuple[GalleryRow, ...]
+    galleries_missing: str
     num_galleries_left_out: int
     components: tuple[Component, ...]
     environment: tuple[tuple[str, str], ...]
@@ -42,30 +49,39 @@ def render(run: RunFolder) -> str:
 
     The same run folder gives the same page, byte for byte.
     """
-    source = files("reid_core.report").joinpath("template.html.j2").read_text(encoding="utf-8")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(source).render(page=make_page(run))
+    return fill("template.html.j2", page=make_page(run))
 
 
 def make_page(run: RunFolder) -> Page:
     """Condense a run folder to what its page shows."""
     results = run.results or Results(schema=1)
     rankings = run.rankings.rankings if run.rankings else ()
-    status = {key: value for key, value in run.status.items() if key != "state"}
+    finals = final_rows(results)
+    galleries = gallery_rows(rankings, run.results)
+    # In this field a pid is a person: the number of the process goes by another name.
+    status = {
+        "process" if key == "pid" else key: value
+        for key, value in run.status.items()
+        if key != "state" and value not in (None, "")
+    }
     return Page(
         name=run.name,
         state=_text(run.status.get("state") or results.outcome or "state unknown"),
+        is_evaluation=run.is_evaluation,
         status=flatten(status),
         notes=run.notes,
         headlines=headlines(results),
         best=best_sentence(results),
-        charts=charts(run.metrics, run.results),
-        finals=final_rows(results),
+        # A single evaluation is a point, and no curve.
+        charts=() if run.is_evaluation else charts(run.metrics, run.results),
+        finals=finals,
         protocols=_protocols(results),
-        caveats=_caveats(results),
-        galleries=gallery_rows(rankings, run.results),
+        caveats=_caveats(finals, run),
+        measured=measured_sets(run.details, run.results),
+        broken=run.broken[:MAX_BROKEN],
+        num_broken=len(run.broken),
+        galleries=galleries,
+        galleries_missing=missing_sentence(galleries),
         num_galleries_left_out=max(0, len(rankings) - MAX_ROWS),
         components=run.components,
         environment=flatten(run.environment),
@@ -99,7 +115,9 @@ def _protocols(results: Results) -> tuple[tuple[str, str], ...]:
     return tuple(found.items())
 
 
-def _caveats(results: Results) -> tuple[tuple[str, str], ...]:
-    """Return data set and caveat of each that was said, once."""
-    pairs = ((one.dataset, caveat) for one in results.evaluations for caveat in one.caveats)
-    return tuple(dict.fromkeys(pairs))
+def _caveats(finals: Iterable[FinalRow], run: RunFolder) -> tuple[tuple[str, str], ...]:
+    """Return data set and caveat of each of the final figures, once; others were of the way."""
+    found = [
+        (row.evaluation.dataset, caveat) for row in finals for caveat in row.evaluation.caveats
+    ]
+    return tuple(dict.fromkeys([*found, *warnings_of(run.details)]))

@@ -17,7 +17,8 @@ Box: TypeAlias = tuple[float, float, float, float]
 #: A picture inside of the page, and nothing else that a browser would load.
 Thumbnail = Annotated[str, StringConstraints(pattern=r"^data:image/jpeg;base64,[A-Za-z0-9+/=]*$")]
 
-Selection = Literal["best", "worst", "random"]
+#: Why a query is shown; ``chosen`` is one that was asked for by name.
+Selection = Literal["best", "worst", "random", "chosen"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class Evaluation:
         num_gallery: Images of the gallery.
         weights: Which weights were measured, ``"last"`` or ``"best"``.
         caveats: Why the values say less than they seem to.
+        features: How embeddings were made where it is not the plain way: flip, scales, crops.
+        postprocessing: What was done after, such as re-ranking, in order; empty for plain values.
+        num_trials: Draws that the values are means over.
     """
 
     dataset: str
@@ -51,6 +55,9 @@ class Evaluation:
     num_gallery: int | None = None
     weights: str = "last"
     caveats: tuple[str, ...] = ()
+    features: str = ""
+    postprocessing: tuple[str, ...] = ()
+    num_trials: int = 1
 
 
 @dataclass(frozen=True)
@@ -126,6 +133,9 @@ class Ranking:
         query: The query image.
         results: The nearest gallery images.
         ap: Average precision of the query over the whole gallery, a fraction.
+        protocol: Name of the protocol; empty where it was not recorded.
+        distance: Name of the distance; empty where it was not recorded.
+        postprocessing: What made this order after the plain distances; empty for the plain order.
     """
 
     dataset: str
@@ -133,6 +143,9 @@ class Ranking:
     query: Query
     results: tuple[RankedResult, ...]
     ap: float | None = None
+    protocol: str = ""
+    distance: str = ""
+    postprocessing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,6 +154,31 @@ class Rankings:
 
     schema: Literal[1]
     rankings: tuple[Ranking, ...] = ()
+
+
+@dataclass(frozen=True)
+class BrokenImage:
+    """An image that the run went on without.
+
+    Args:
+        use: ``train`` or ``test``.
+        dataset: Name of its data set.
+        path: Where it is.
+        reason: What is wrong with it.
+    """
+
+    use: str
+    dataset: str
+    path: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class BrokenImages:
+    """``broken_images.json``; there is no such file where all images could be read."""
+
+    schema: Literal[1]
+    images: tuple[BrokenImage, ...] = ()
 
 
 @dataclass(frozen=True)

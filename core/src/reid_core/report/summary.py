@@ -54,15 +54,18 @@ class Headline:
     @property
     def when_after(self) -> str:
         """When the final evaluation was made, and of which weights."""
+        if _is_of_embeddings(self.after):
+            return self.after.weights
         return f"{when_text(self.after.step, self.after.epoch)}, {self.after.weights} weights"
 
 
 @dataclass(frozen=True)
 class FinalRow:
-    """A line of the final table, as text."""
+    """A line of the final table, as text; ``beside`` is what was not done the plain way."""
 
     evaluation: Evaluation
     label: str
+    beside: tuple[str, ...]
     metrics: tuple[tuple[str, str], ...]
     used: str
     skipped: str
@@ -76,9 +79,10 @@ def headlines(results: Results) -> tuple[Headline, ...]:
     very data that they are measured on.
 
     Returns:
-        One headline for each data set, protocol and distance, in order of first appearance.
+        One headline for each data set, protocol, distance and way of making embeddings, in order
+        of first appearance; figures after re-ranking have none.
     """
-    return tuple(_headline(group) for group in _groups(results.evaluations))
+    return tuple(_headline(group) for group in _groups(_plain(results)))
 
 
 def final_rows(results: Results) -> tuple[FinalRow, ...]:
@@ -90,10 +94,11 @@ def final_rows(results: Results) -> tuple[FinalRow, ...]:
     for group in _groups(results.evaluations):
         finals += {one.weights: one for one in group}.values()
     metrics = sorted({name for one in finals for name in one.metrics}, key=metric_order)
-    rows = [_row(one, f"final, {one.weights} weights", metrics) for one in finals]
+    rows = [_row(one, _final_label(one), metrics) for one in finals]
     best = best_evaluation(results)
     if best is not None and results.best is not None and best not in finals:
-        rows.append(_row(best, f"best by {metric_name(results.best.metric)}", metrics))
+        name = metric_name(results.best.metric)
+        rows.append(_row(best, f"best by {name}, {when_text(best.step, best.epoch)}", metrics))
     return tuple(rows)
 
 
@@ -102,7 +107,7 @@ def best_evaluation(results: Results) -> Evaluation | None:
     best = results.best
     if best is None:
         return None
-    for one in results.evaluations:
+    for one in _plain(results):
         if (one.dataset, one.step, one.metrics.get(best.metric)) == (
             best.dataset,
             best.step,
@@ -133,14 +138,19 @@ def protocol_text(evaluation: Evaluation) -> str:
 
 def protocols_of(results: Results | None, dataset: str) -> tuple[str, ...]:
     """Return the different ways that a data set was measured in."""
-    evaluations = () if results is None else results.evaluations
+    evaluations = () if results is None else _plain(results)
     return tuple(dict.fromkeys(protocol_text(one) for one in evaluations if one.dataset == dataset))
 
 
+def _plain(results: Results) -> tuple[Evaluation, ...]:
+    return tuple(one for one in results.evaluations if not one.postprocessing)
+
+
 def _groups(evaluations: Iterable[Evaluation]) -> list[list[Evaluation]]:
-    groups: dict[tuple[str, str, str], list[Evaluation]] = {}
+    groups: dict[tuple[str, str, str, str, tuple[str, ...]], list[Evaluation]] = {}
     for one in evaluations:
-        groups.setdefault((one.dataset, one.protocol, one.distance), []).append(one)
+        key = (one.dataset, one.protocol, one.distance, one.features, one.postprocessing)
+        groups.setdefault(key, []).append(one)
     return list(groups.values())
 
 
@@ -159,13 +169,26 @@ def _change(metric: str, before: Evaluation | None, after: Evaluation) -> Change
     return Change(metric_name(metric), *texts, change_text(old, new))
 
 
+def _is_of_embeddings(one: Evaluation) -> bool:
+    """Say whether figures are of a file of embeddings, which no step of training made."""
+    return one.weights.startswith("embeddings ")
+
+
+def _final_label(one: Evaluation) -> str:
+    if _is_of_embeddings(one):
+        return one.weights
+    return f"final, {one.weights} weights, {when_text(one.step, one.epoch)}"
+
+
 def _row(one: Evaluation, label: str, metrics: Iterable[str]) -> FinalRow:
     skipped = ABSENT
     if one.num_queries is not None and one.num_valid_queries is not None:
         skipped = count_text(one.num_queries - one.num_valid_queries)
+    draws = [f"mean of {one.num_trials} draws"] if one.num_trials > 1 else []
     return FinalRow(
         evaluation=one,
-        label=f"{label}, {when_text(one.step, one.epoch)}",
+        beside=(*filter(None, [one.features]), *(f"after {x}" for x in one.postprocessing), *draws),
+        label=label,
         metrics=tuple((metric_name(m), metric_text(m, one.metrics.get(m))) for m in metrics),
         used=count_text(one.num_valid_queries),
         skipped=skipped,

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Width and height that a thumbnail must fit into, in pixels: the shape of a person crop.
 MAX_SIZE = (64, 128)
 JPEG_QUALITY = 80
+#: Problem of a picture whose file is not where its record says.
+NOT_FOUND = "file not found"
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,11 @@ class Picture:
     name: str
     uri: str | None = None
     problem: str = ""
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is no file."""
+        return self.problem == NOT_FOUND
 
 
 def picture(path: str, box: tuple[float, float, float, float] | None = None) -> Picture:
@@ -53,7 +60,7 @@ def picture(path: str, box: tuple[float, float, float, float] | None = None) -> 
     try:
         small = _whole(path) if box is None else _part(path, box)
     except FileNotFoundError:
-        return Picture(name, problem="file not found")
+        return Picture(name, problem=NOT_FOUND)
     # Pillow's PNG reader raises SyntaxError on a broken header.
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, DataError):
         return Picture(name, problem="not a readable image")

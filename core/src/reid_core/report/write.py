@@ -33,8 +33,22 @@ def write_report(run_dir: Path) -> Path:
             f"cannot make a report of {run_dir}: it is not a folder; expected a run folder, "
             f"the one that the config calls `output` and that holds metrics.jsonl"
         )
-    page = render(read_run_folder(run_dir))
-    target = run_dir / FILE_NAME
+    return write_page(run_dir / FILE_NAME, render(read_run_folder(run_dir)))
+
+
+def write_page(target: Path, page: str) -> Path:
+    """Write a page at once, so that no reader sees half of it.
+
+    Args:
+        target: The file; one that is there already is replaced.
+        page: HTML.
+
+    Returns:
+        ``target``.
+
+    Raises:
+        ReidError: It cannot be written there.
+    """
     try:
         # File names that are no UTF-8 reach the page as lone surrogates.
         _replace(target, page.encode("utf-8", errors="backslashreplace"))
