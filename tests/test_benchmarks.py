@@ -44,6 +44,27 @@ def test_plugin_overhead_times_every_case(tmp_path):
     assert "all hook calls of a step with 10 hooks" in lines[-1]
 
 
+def test_reranking_equals_the_published_algorithm_phase_by_phase(tmp_path):
+    sizes = ["--queries", "60", "--gallery", "300", "--dim", "32"]
+    done = subprocess.run(
+        [sys.executable, BENCHMARKS / "rerank.py", *sizes],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "60 queries, 300 gallery entries, 32 dimensions" in done.stdout
+    rows = ("matrix products, s", "neighbours, s", "sets, s", "Jaccard distances, s", "total, s")
+    for title in (*rows, "peak added memory, MB"):
+        (row,) = [line for line in done.stdout.splitlines() if line[:26].rstrip() == title]
+        assert len(row[26:].split()) == 2
+    difference = re.search(r"largest difference of the distances: (\S+)", done.stdout)
+    assert difference
+    assert float(difference[1]) < 1e-4
+
+
 def test_every_benchmark_is_described():
     text = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
     documented = re.findall(r"^\| `(\w+\.py)` \|", text, re.M)

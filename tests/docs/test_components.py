@@ -110,17 +110,15 @@ def test_context_is_what_the_trainer_offers(page):
 
 
 def test_every_kind_is_in_the_overview(page):
-    section = page("docs/plugins.md").section("Kinds")
-    ((_, rows),) = section.tables()
+    ((_, rows),) = page("docs/plugins.md").section("Kinds").tables()
     shown = [re.search(r"`(\w+)`", cells[0])[1] for cells in rows]
-    assert "The kind `rerankers` is reserved" in section.prose
-    assert {*shown, "rerankers"} == set(KINDS)
+    assert set(shown) == set(KINDS)
     assert len(shown) == len(set(shown))
 
 
 def test_the_page_of_a_kind_names_its_context_and_no_other(page):
     known = {name for names in CONTEXT.values() for name in names} - {"backbone", "head", "losses"}
-    for kind in set(KINDS) - {"rerankers"}:
+    for kind in KINDS:
         text = page(f"docs/kinds/{kind}.md").section("Contract").prose
         (paragraph,) = re.findall(r"\[context\]\(.*?(?=\n\n[^-\n])", text, re.S) or [""]
         named = set(re.findall(r"`(\w+)", paragraph)) & known

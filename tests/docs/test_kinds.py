@@ -16,8 +16,7 @@ from reid_core.plugins.index import KINDS
 pytestmark = pytest.mark.xdist_group("docs_kinds")
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Nothing calls a reranker in this version.
-DOCUMENTED = tuple(kind for kind in KINDS if kind != "rerankers")
+DOCUMENTED = KINDS
 
 
 def test_there_is_a_page_for_each_kind_and_no_other():

@@ -15,7 +15,9 @@ from reid_core.data.keys import EpochKeys
 from reid_core.data.train_data import build_sampler, build_transforms, require_picklable
 from reid_core.engine import HookManager, SimpleTrainer
 from reid_core.engine.check import check_config
+from reid_core.engine.evaluation.parts import build_rerankers
 from reid_core.errors import ReidError
+from reid_core.evaluation.rerankers import reranked
 from reid_core.hookspecs import hookimpl
 from reid_core.models.build import build_model
 from reid_core.optim import build_optimizer
@@ -378,6 +380,35 @@ def protocol_with_one_row(broken):
     broken.conformance("ProtocolConformance").test_excluded_is_a_table_of_bools()
 
 
+RERANKER = (
+    "from reid_core.evaluation import DistanceReranker, pairwise_distance\n"
+    "class AReranker(DistanceReranker):\n"
+    "  def needed_bytes(self, num_query, num_gallery, width): return num_gallery\n"
+    "  def distances(self, query, gallery, *, distance):\n"
+    "    matrix = pairwise_distance(query, gallery, distance).numpy()\n"
+    "    return lambda start, stop: matrix\n"
+    "def make(): return AReranker(name='wrong', description='wrong')\n"
+)
+
+
+def reranker_that_is_a_class(broken):
+    broken.install("rerankers", RERANKER, "reid_plugin_wrong:AReranker")
+    check_config(broken.config(evaluate__rerank=["wrong"]))
+
+
+def reranker_that_gives_tensors(broken):
+    source = RERANKER.replace(".numpy()", "").replace(": matrix", ": matrix[start:stop]")
+    broken.install("rerankers", source, "reid_plugin_wrong:make")
+    (reranker,) = build_rerankers(broken.config(evaluate__rerank=["wrong"]))
+    query, gallery = torch.ones(70, 4), torch.ones(900, 4)
+    reranked(query, gallery, distance="cosine", rerankers=[reranker])(0, 64)
+
+
+def reranker_that_ignores_the_block(broken):
+    broken.install("rerankers", RERANKER, "reid_plugin_wrong:make")
+    broken.conformance("RerankerConformance").test_results_have_the_shape_of_what_they_replace()
+
+
 def recipes_that_are_not_there(broken):
     broken.install(
         "recipes", "", "reid_plugin_wrong.recipes", **{"reid_plugin_wrong/recipes/__init__.py": ""}
@@ -441,6 +472,11 @@ SCENARIOS = {
     "optimizers": [optimizer_without_decay, optimizer_that_is_none],
     "schedules": [schedule_that_counts, schedule_below_zero],
     "protocols": [protocol_that_is_a_class, protocol_with_one_row],
+    "rerankers": [
+        reranker_that_is_a_class,
+        reranker_that_gives_tensors,
+        reranker_that_ignores_the_block,
+    ],
     "recipes": [recipes_that_are_not_there, recipe_of_what_is_not_installed],
 }
 
@@ -452,7 +488,7 @@ def shown(page, kind):
 
 
 def test_every_kind_has_scenarios():
-    assert set(SCENARIOS) == set(KINDS) - {"rerankers"}
+    assert set(SCENARIOS) == set(KINDS)
 
 
 @pytest.mark.parametrize(

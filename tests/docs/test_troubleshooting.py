@@ -8,6 +8,7 @@ import types
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -19,9 +20,14 @@ from reid_core.data.transforms import ImageTransform
 from reid_core.engine import DefaultTrainer
 from reid_core.engine.check import check_config
 from reid_core.engine.device import pick_device
+from reid_core.engine.evaluation.calibration import require_apart
+from reid_core.engine.evaluation.run_comparison import compare_folders
 from reid_core.engine.hook_manager import HookManager
 from reid_core.engine.provenance import UsedComponent, require_components
 from reid_core.errors import ReidError
+from reid_core.evaluation import no_camera, searches
+from reid_core.evaluation.files.embedding_file import read_embeddings
+from reid_core.evaluation.metrics.threshold import Criterion, choose_threshold
 from reid_core.hookspecs import hookimpl
 from reid_core.plugins.index import PluginIndex, disabled_plugins
 from reid_core.plugins.registries import TRANSFORMS
@@ -287,7 +293,50 @@ def pickled_objects():
     DefaultTrainer(load_config(RECIPE, settings(model__backbone__weights="weights.pth")))
 
 
+def embeddings(**columns):
+    """Write two queries and two gallery entries, and read them."""
+    arrays = {
+        "query_features": np.eye(2, dtype=np.float32),
+        "query_pids": np.array([1, 2]),
+        "gallery_features": np.eye(2, dtype=np.float32),
+        "gallery_pids": np.array([1, 2]),
+    }
+    arrays = {name: one for name, one in (arrays | columns).items() if one is not None}
+    np.savez("features.npz", **arrays)
+    return read_embeddings(Path("features.npz"))
+
+
+def embeddings_without_a_column():
+    embeddings(gallery_pids=None, galery_pids=np.array([1, 2]))
+
+
+def embeddings_with_objects():
+    embeddings(query_pids=np.array(["a", None], dtype=object))
+
+
+def threshold_on_the_test_set():
+    require_apart(embeddings(), [embeddings()])
+
+
+def too_few_pairs_for_a_threshold():
+    found = embeddings(gallery_pids=np.array([1, 3]))
+    made = searches(found.query, found.gallery, distance="cosine", protocol=no_camera())
+    choose_threshold(made, Criterion.parse("fpr=1e-3"))
+
+
+def nothing_to_compare():
+    for name in ("a", "b"):
+        Path(name).mkdir()
+        Path(name, "details.json").write_text('{"schema": 1, "details": []}')
+    compare_folders(Path("a"), Path("b"))
+
+
 SCENARIOS = [
+    embeddings_without_a_column,
+    embeddings_with_objects,
+    threshold_on_the_test_set,
+    too_few_pairs_for_a_threshold,
+    nothing_to_compare,
     no_such_folder,
     folder_above,
     other_file_names,

@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
@@ -18,6 +20,7 @@ from reid_core.testing import (
     ModelConformance,
     OptimizerConformance,
     ProtocolConformance,
+    RerankerConformance,
     SamplerConformance,
     ScheduleConformance,
     TransformConformance,
@@ -385,6 +388,200 @@ class TestMarketProtocol(ProtocolConformance):
 class TestNoCamera(ProtocolConformance):
     name = "no_camera"
     dist = DIST
+
+
+class TestCuhk03(ProtocolConformance):
+    name = "cuhk03"
+    dist = DIST
+
+
+class TestLeaveOneOut(ProtocolConformance):
+    name = "leave_one_out"
+    dist = DIST
+
+
+class TestLeaveOneOutOtherCameras(ProtocolConformance):
+    name = "leave_one_out"
+    dist = DIST
+    parameters = {"other_cameras": True}
+
+
+class TestOpenSet(ProtocolConformance):
+    name = "open_set"
+    dist = DIST
+
+
+class TestTracklets(ProtocolConformance):
+    name = "tracklets"
+    dist = DIST
+
+
+class TestMultiQuery(ProtocolConformance):
+    name = "multi_query"
+    dist = DIST
+
+
+class TestMsmt17Protocol(ProtocolConformance):
+    name = "msmt17"
+    dist = DIST
+
+
+class TestCuhk03NpProtocol(ProtocolConformance):
+    name = "cuhk03_np"
+    dist = DIST
+
+
+class TestVeri776Protocol(ProtocolConformance):
+    name = "veri776"
+    dist = DIST
+
+
+class TestVeri776Tracks(ProtocolConformance):
+    name = "veri776_tracks"
+    dist = DIST
+
+    def query(self):
+        return in_tracks(super().query())
+
+    def gallery(self):
+        return in_tracks(super().gallery())
+
+
+class TestVeriWildProtocol(ProtocolConformance):
+    name = "veri_wild"
+    dist = DIST
+
+
+class TestVehicleIdProtocol(ProtocolConformance):
+    name = "vehicleid"
+    dist = DIST
+
+    def gallery(self):
+        # One image of each identity, as the data set gives them.
+        gallery = super().gallery()
+        return gallery.take(np.unique(gallery.pids, return_index=True)[1])
+
+
+class TestSysuMm01Protocol(ProtocolConformance):
+    name = "sysu_mm01"
+    dist = DIST
+
+    def query(self):
+        return in_modality(super().query(), "infrared", (3, 6, 6))
+
+    def gallery(self):
+        gallery = super().gallery()
+        return in_modality(gallery.take(np.arange(80) % 40), "rgb", (1, 2, 4, 5))
+
+
+class TestRegDbProtocol(ProtocolConformance):
+    name = "regdb"
+    dist = DIST
+
+
+class TestPrccProtocol(ProtocolConformance):
+    name = "prcc"
+    dist = DIST
+
+    def query(self):
+        return in_clothes(super().query(), 1)
+
+    def gallery(self):
+        return in_clothes(super().gallery(), 0)
+
+
+class TestLtccProtocol(ProtocolConformance):
+    name = "ltcc"
+    dist = DIST
+
+
+class TestLtccChangedProtocol(ProtocolConformance):
+    name = "ltcc"
+    dist = DIST
+    parameters = {"setting": "changed"}
+
+
+class TestClothesChange(ProtocolConformance):
+    name = "clothes_change"
+    dist = DIST
+
+
+class TestClothesChangeInAnyCamera(ProtocolConformance):
+    name = "clothes_change"
+    dist = DIST
+    parameters = {"cameras": "any"}
+
+
+class TestAtrwProtocol(ProtocolConformance):
+    name = "atrw"
+    dist = DIST
+
+    def query(self):
+        return in_recordings(super().query())
+
+    def gallery(self):
+        return in_recordings(super().gallery())
+
+
+def with_columns(labels, **columns):
+    return replace(labels, columns={**labels.columns, **columns})
+
+
+def in_tracks(labels):
+    # A track is of one identity in one camera.
+    return with_columns(labels, tracklets=labels.pids * 10 + labels.camids)
+
+
+def in_modality(labels, modality, cameras):
+    camids = np.resize(cameras, len(labels))
+    return with_columns(
+        replace(labels, camids=camids),
+        modalities=np.repeat(modality, len(labels)),
+        places=np.where(camids == 3, 2, camids),
+    )
+
+
+def in_clothes(labels, number):
+    return with_columns(labels, clothids=2 * labels.pids + number)
+
+
+def in_recordings(labels):
+    return with_columns(
+        labels, sequences=labels.camids.astype(str), frames=np.arange(len(labels)) % 7
+    )
+
+
+class TestKReciprocal(RerankerConformance):
+    name = "k_reciprocal"
+    dist = DIST
+    parameters = {"k1": 6, "k2": 3}
+
+
+class TestAqe(RerankerConformance):
+    name = "aqe"
+    dist = DIST
+
+
+class TestAlphaQe(RerankerConformance):
+    name = "alpha_qe"
+    dist = DIST
+
+
+class TestAlphaQeOfQueries(RerankerConformance):
+    name = "alpha_qe"
+    dist = DIST
+    parameters = {"expand": "query"}
+
+
+class TestDba(RerankerConformance):
+    name = "dba"
+    dist = DIST
+
+
+class TestKnnSmoothing(RerankerConformance):
+    name = "knn_smoothing"
+    dist = DIST
+    parameters = {"iterations": 2}
 
 
 class TestLrSchedule(HookConformance):
