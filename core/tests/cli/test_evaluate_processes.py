@@ -16,6 +16,7 @@ from reid_core.engine.evaluation.measure import evaluate_model
 from reid_core.engine.evaluation.weights import config_of_weights, load_model
 from reid_core.engine.weights_info import WeightsInfo, find_weights
 from reid_core.plugins.local_files import load_plugin_file
+from reid_core.plugins.registries import BACKBONES, HEADS, LOSSES
 from reid_core.testing import write_tiny_market
 
 PARTS = """
@@ -31,6 +32,16 @@ COMPONENTS = {
     "head": {"name": "small_head"},
     "losses": [{"name": "small_loss"}],
 }
+
+
+@pytest.fixture(autouse=True)
+def forget(monkeypatch):
+    """The file that a run is made of is unknown afterwards, to other tests of the process too."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for registry in (BACKBONES, HEADS, LOSSES):
+        monkeypatch.setattr(registry, "_local", dict(registry._local))
+    yield
+    sys.modules.pop("small_parts", None)
 
 
 @pytest.fixture
