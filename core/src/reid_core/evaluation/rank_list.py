@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from reid_core.errors import UsageError
 from reid_core.evaluation.distances.blocks import block_bounds
 from reid_core.evaluation.matches import MatchFinder
+from reid_core.evaluation.ranking import nearest_of
 from reid_core.evaluation.search import ROWS, Search
 
 
@@ -68,21 +69,10 @@ def rank_lists(
         allowed, _ = finder.valid(labels)
         for row in chosen:
             values = block[row - start]
-            near = _nearest(values, np.flatnonzero(allowed[row - start]), k)
+            near = nearest_of(values, np.flatnonzero(allowed[row - start]), k)
             yield RankList(
                 query_row=int(numbers[row]),
                 gallery_rows=gallery_numbers[near],
                 distances=values[near],
                 is_match=search.gallery.pids[near] == labels.pids[row - start],
             )
-
-
-def _nearest(
-    distances: NDArray[np.float32] | NDArray[np.float64], candidates: NDArray[np.intp], k: int
-) -> NDArray[np.intp]:
-    values = distances[candidates]
-    if k < len(values):
-        # All that tie with the k-th stay, so that the stable sort decides between them.
-        near = values <= np.partition(values, k - 1)[k - 1]
-        candidates, values = candidates[near], values[near]
-    return candidates[np.argsort(values, kind="stable")[:k]]

@@ -35,6 +35,7 @@ __all__ = [
     "Search",
     "check_finite",
     "cut",
+    "non_finite_rows",
     "number_rows",
     "pool_labels",
     "searches",
@@ -115,6 +116,24 @@ def searches(
         yield _search(*sides, distance, protocol, rerankers, trial=number)
 
 
+def non_finite_rows(features: Tensor) -> Tensor:
+    """Find the rows that are not finite in float32.
+
+    Args:
+        features: (N, D) floating point.
+
+    Returns:
+        (B,) int64 rows with a NaN or infinite value, or too long for float32, in ascending order.
+    """
+    # The norm shows every NaN and infinity, and makes no copy of the features.
+    with torch.no_grad():
+        norms = [
+            torch.linalg.vector_norm(part.float(), dim=1)
+            for part in torch.split(features, CHECKED_ROWS)
+        ]
+    return torch.nonzero(~torch.isfinite(torch.cat(norms))).flatten()
+
+
 def check_finite(features: Tensor, *, side: str) -> None:
     """Refuse features that a diverged model gives: they sort last and look like a low score.
 
@@ -125,13 +144,7 @@ def check_finite(features: Tensor, *, side: str) -> None:
     Raises:
         DataError: A value is NaN or infinite, or a row is too long for float32.
     """
-    # The norm shows every NaN and infinity, and makes no copy of the features.
-    with torch.no_grad():
-        norms = [
-            torch.linalg.vector_norm(part.float(), dim=1)
-            for part in torch.split(features, CHECKED_ROWS)
-        ]
-    bad_rows = torch.nonzero(~torch.isfinite(torch.cat(norms))).flatten()
+    bad_rows = non_finite_rows(features)
     if not len(bad_rows):
         return
     num_values = int((~torch.isfinite(features[bad_rows])).sum())

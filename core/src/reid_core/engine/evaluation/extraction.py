@@ -20,6 +20,7 @@ from reid_core.data.sources import TestSet
 from reid_core.engine.evaluation.distributed import ALONE, Processes
 from reid_core.errors import DataError
 from reid_core.evaluation import EmbeddingModel, extract_embeddings
+from reid_core.evaluation.search import non_finite_rows
 from reid_core.evaluation.views import Views, check_sizes, with_views
 
 log = logging.getLogger("reid_core")
@@ -163,15 +164,13 @@ class Extraction:
             )
 
     def _check_finite(self, features: Tensor, rows: NDArray[np.int64]) -> None:
-        # The norm shows every NaN and infinity, and makes no copy of the features.
-        is_bad = ~torch.isfinite(torch.linalg.vector_norm(features, dim=1))
-        count = int(is_bad.sum())
-        if not count:
+        bad_rows = non_finite_rows(features)
+        if not len(bad_rows):
             return
-        first = int(rows[int(torch.nonzero(is_bad)[0])])
+        first = int(rows[int(bad_rows[0])])
         raise DataError(
-            f"test set {self._name}: the embeddings of {count} of {len(features)} images are not "
-            f"finite, the first is that of {self.dataset.path(first)} (row {first}); no score is "
-            "given for them: the model has diverged or its input is damaged, so check the training "
-            "loss, and in half precision the range of the activations"
+            f"test set {self._name}: the embeddings of {len(bad_rows)} of {len(features)} images "
+            f"are not finite, the first is that of {self.dataset.path(first)} (row {first}); no "
+            "score is given for them: the model has diverged or its input is damaged, so check the "
+            "training loss, and in half precision the range of the activations"
         )
