@@ -254,6 +254,9 @@ def test_a_threshold_is_chosen_on_other_embeddings(features, tmp_path):
     [
         ([], "there is nothing to evaluate; name weights by --checkpoint runs/mine"),
         (["--embeddings", "a.npz", "--checkpoint", "b"], "exclude each other"),
+        (["runs/mine"], "are named by options: --checkpoint runs/mine"),
+        (["a.npz", "--json"], "are named by options: --embeddings a.npz"),
+        (["--embeddings", "a.npz", "--rerank", "aqe,k=3"], "'{name: k_reciprocal, k1: 20}'"),
         (["--embeddings", "a.npz", "--config", "b"], "--embeddings needs none"),
         (["--embeddings", "a.pth"], "ends in .npz or .parquet"),
         (["--checkpoint", "a", "--checkpoint", "b"], "say how by --ensemble concat"),

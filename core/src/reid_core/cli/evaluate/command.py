@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -20,7 +19,13 @@ from reid_core.cli.common import (
 )
 from reid_core.cli.evaluate.compare import CompareRequest, compare
 from reid_core.cli.evaluate.gate import MISSED, Minimum, Verdict, judge
-from reid_core.cli.evaluate.request import EnsembleHow, Request
+from reid_core.cli.evaluate.request import (
+    EnsembleHow,
+    Request,
+    refuse_arguments,
+    require_alone,
+    settings_of,
+)
 from reid_core.errors import ReidError, UsageError
 from reid_core.logs import logging_to
 
@@ -30,7 +35,7 @@ TOPK = 20
 _FILE = click.Path(path_type=Path)
 
 
-@click.command(context_settings=CONTEXT)
+@click.command(context_settings={**CONTEXT, "allow_extra_args": True})
 @click.option(
     "--checkpoint",
     "checkpoints",
@@ -184,8 +189,9 @@ def main(
     reid-eval --checkpoint runs/mine --min mAP=0.8
     reid-eval --compare runs/mine runs/other
     """  # noqa: D301
+    refuse_arguments(click.get_current_context().args)
     if compared is not None:
-        _require_alone(
+        require_alone(
             checkpoint=checkpoints,
             ensemble=ensemble,
             embeddings=embeddings,
@@ -207,7 +213,7 @@ def main(
             device=device,
         )
         return compare(CompareRequest(*compared, output=output, as_json=as_json))
-    settings = _settings(overrides, protocol, distance, rerankers, device)
+    settings = settings_of(overrides, protocol, distance, rerankers, device)
     request = Request(
         checkpoints=checkpoints,
         embeddings=embeddings,
@@ -271,27 +277,3 @@ def _evaluate(request: Request) -> int:
     if failure is not None:
         raise failure
     return MISSED if missed else 0
-
-
-def _settings(
-    overrides: Sequence[str],
-    protocol: str | None,
-    distance: str | None,
-    rerankers: Sequence[str],
-    device: str | None,
-) -> list[str]:
-    settings = [*overrides]
-    settings += [f"evaluate.protocol={protocol}"] if protocol else []
-    settings += [f"evaluate.distance={distance}"] if distance else []
-    settings += [f"evaluate.rerank=[{', '.join(rerankers)}]"] if rerankers else []
-    settings += [f"device={device}"] if device else []
-    return settings
-
-
-def _require_alone(**others: object) -> None:
-    given = [f"--{name.replace('_', '-')}" for name, value in others.items() if value]
-    if given:
-        raise UsageError(
-            f"--compare reads what was evaluated before, and excludes {', '.join(given)}; evaluate "
-            "each run first, with --output"
-        )

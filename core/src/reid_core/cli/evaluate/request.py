@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -115,4 +116,59 @@ def require_free(output: Path | None) -> None:
         raise UsageError(
             f"--output {output} holds files already, and nothing is overwritten; choose another "
             "folder"
+        )
+
+
+def settings_of(
+    overrides: Sequence[str],
+    protocol: str | None,
+    distance: str | None,
+    rerankers: Sequence[str],
+    device: str | None,
+) -> list[str]:
+    """Return the settings that options of their own stand for, after those of ``--set``.
+
+    Raises:
+        UsageError: A reranker's parameters are not written in YAML.
+    """
+    for name in rerankers:
+        if not name.lstrip().startswith("{") and any(letter in name for letter in ",=:"):
+            raise UsageError(
+                f"--rerank {name}: parameters are given in YAML, such as --rerank "
+                "'{name: k_reciprocal, k1: 20}', and a second reranker by a second --rerank"
+            )
+    settings = [*overrides]
+    settings += [f"evaluate.protocol={protocol}"] if protocol else []
+    settings += [f"evaluate.distance={distance}"] if distance else []
+    settings += [f"evaluate.rerank=[{', '.join(rerankers)}]"] if rerankers else []
+    settings += [f"device={device}"] if device else []
+    return settings
+
+
+def refuse_arguments(arguments: Sequence[str]) -> None:
+    """Answer what is not an option with the option that is meant.
+
+    Raises:
+        UsageError: There is an argument.
+    """
+    if arguments:
+        first = arguments[0]
+        option = "--embeddings" if first.endswith((".npz", ".parquet")) else "--checkpoint"
+        raise UsageError(
+            f"unexpected argument {' '.join(arguments)!r}; weights and files are named by options: "
+            f"{option} {first}"
+        )
+
+
+def require_alone(**others: object) -> None:
+    """Check that ``--compare`` stands alone.
+
+    Raises:
+        UsageError: Another option would change nothing.
+    """
+    given = [f"--{name.replace('_', '-')}" for name, value in others.items() if value]
+    if given:
+        raise UsageError(
+            f"--compare reads what was evaluated before, and excludes {', '.join(given)}; evaluate "
+            "each run first, with --output"
         )
