@@ -37,7 +37,15 @@ class Entries:
 
 
 def number_rows(query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
-    """Give labels the column ``rows``: 0 to Q - 1 for queries, Q to Q + G - 1 for the gallery."""
+    """Give labels the column ``rows``: 0 to Q - 1 for queries, Q to Q + G - 1 for the gallery.
+
+    Args:
+        query: Labels of Q queries.
+        gallery: Labels of G gallery entries.
+
+    Returns:
+        Both with a column ``rows``, (Q,) and (G,) int64.
+    """
     first = len(query)
     return (
         replace(query, columns={**query.columns, ROWS: np.arange(first)}),
@@ -46,7 +54,15 @@ def number_rows(query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
 
 
 def pool_labels(query: Labels, gallery: Labels) -> Labels:
-    """Put the labels of queries and gallery after one another, with the columns both have."""
+    """Put the labels of queries and gallery after one another, with the columns both have.
+
+    Args:
+        query: Labels of Q queries.
+        gallery: Labels of G gallery entries.
+
+    Returns:
+        Q + G labels, queries first; those of one side alone where the other is empty.
+    """
     if not len(query) or not len(gallery):
         return query if len(query) else gallery
     names = [name for name in query.columns if name in gallery.columns]
@@ -58,7 +74,13 @@ def pool_labels(query: Labels, gallery: Labels) -> Labels:
 
 
 def cut(query: Labels, gallery: Labels, trial: Trial) -> tuple[Labels, Labels]:
-    """Return the labels of a trial's queries and gallery."""
+    """Return the labels of a trial's queries and gallery.
+
+    Args:
+        query: Labels of Q queries.
+        gallery: Labels of G gallery entries.
+        trial: Rows of the pool: 0 to Q - 1 are queries, Q to Q + G - 1 the gallery.
+    """
     pool = pool_labels(query, gallery)
     return pool.take(trial.query), pool.take(trial.gallery)
 
@@ -99,7 +121,13 @@ def prepared(query: Embeddings, gallery: Embeddings, protocol: Protocol) -> Prep
 
 
 def prepared_labels(query: Labels, gallery: Labels, protocol: Protocol) -> Prepared:
-    """Do :func:`prepared` where embeddings are not known: in their place stand zeros."""
+    """Do :func:`prepared` where embeddings are not known: in their place stand zeros.
+
+    Args:
+        query: Labels of Q queries.
+        gallery: Labels of G gallery entries.
+        protocol: What is compared.
+    """
     asked, searched = (
         Embeddings(torch.zeros(len(side), 1), side.pids, side.camids, side.columns)
         for side in (query, gallery)

@@ -128,6 +128,13 @@ def settings_of(
 ) -> list[str]:
     """Return the settings that options of their own stand for, after those of ``--set``.
 
+    Args:
+        overrides: ``KEY=VALUE`` of each ``--set``.
+        protocol: ``--protocol``, a name or YAML.
+        distance: ``--distance``.
+        rerankers: Each ``--rerank``, a name or YAML.
+        device: ``--device``.
+
     Raises:
         UsageError: A reranker's parameters are not written in YAML.
     """
