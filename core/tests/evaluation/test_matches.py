@@ -1,5 +1,6 @@
 """Each way of finding places is compared with counting, entry by entry."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -99,3 +100,25 @@ def test_an_answer_of_the_wrong_shape_names_the_protocol():
     protocol = WrongShape(name="odd", description="")
     with pytest.raises(PluginError, match=r"protocol odd: excluded\(\) returned \(1, 1\) bool"):
         MatchFinder(gallery, protocol=protocol).rank(np.ones((5, 40)), query)
+
+
+@pytest.mark.parametrize("protocol", [OtherCameras("a", "a"), Unpromised("b", "b")])
+def test_several_threads_give_the_ranks_of_one(protocol, monkeypatch):
+    rng = np.random.default_rng(3)
+    query, gallery = labels(11, 3), labels(60, 4)
+    distances = rng.integers(0, 20, (11, 60)).astype(np.float32)
+    alone = MatchFinder(gallery, protocol=protocol).rank(distances, query)
+    used = []
+
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, number):
+            used.append(number)
+            super().__init__(number)
+
+    monkeypatch.setattr(matches_module, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(matches_module, "THREADED_VALUES", 1)
+    monkeypatch.setattr("torch.get_num_threads", lambda: 3)
+    together = MatchFinder(gallery, protocol=protocol).rank(distances, query)
+    assert used == [3]
+    for field in FIELDS:
+        assert np.array_equal(getattr(together, field), getattr(alone, field)), field

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from reid_core.errors import DataError, PluginError
@@ -16,11 +19,18 @@ from reid_core.evaluation.protocols import Protocol
 Distances = NDArray[np.float32] | NDArray[np.float64]
 #: Entries nearer than each match, and those up to its distance: (m,) int64 each.
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]
+#: How it is told which entries count: a mask of all, or the rows that do not.
+Kind = TypeVar("Kind", NDArray[np.bool_], NDArray[np.intp])
 
 #: A sort of n values takes as long as counting what is below that many thresholds, and up to them.
 SORT_PASSES = 90
 #: Values that are compared while a comparison is called.
 CALL_VALUES = 12_000
+#: Gallery entries from which rows are ranked on several threads. Two threads were measured at 1.5
+#: times the speed of one with 82,161 entries, and at 0.8 times with 15,913.
+THREADED_VALUES = 50_000
+#: More threads than this wait for the interpreter.
+MAX_THREADS = 4
 
 _NO_PLACES: Places = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
@@ -103,7 +113,7 @@ class MatchFinder:
             rows, num_candidates = self._ranked_by_pid(distances, query)
         else:
             allowed, matches = self.valid(query)
-            rows = [_rank_row(*row) for row in zip(distances, allowed, matches, strict=True)]
+            rows = _each_row(_rank_row, list(zip(distances, allowed, matches, strict=True)))
             num_candidates = np.array([np.count_nonzero(row) for row in allowed], dtype=np.int64)
         num_matches = np.array([len(before) for before, _ in rows], dtype=np.int64)
         before = _concatenate([before for before, _ in rows])
@@ -129,12 +139,12 @@ class MatchFinder:
         sizes = np.array([len(rows) for rows in of_pid], dtype=np.int64)
         counts = allowed[np.repeat(np.arange(len(query)), sizes), numbers]
         masks = np.split(counts, np.cumsum(sizes)[:-1])
-        rows, num_candidates = [], []
-        for distance, same, is_match in zip(distances, of_pid, masks, strict=False):
-            left_out = same[~is_match]
-            rows.append(_rank_row_but(distance, left_out, same[is_match]))
-            num_candidates.append(len(distance) - len(left_out))
-        return rows, np.array(num_candidates, dtype=np.int64)
+        rows = [
+            (distance, same[~is_match], same[is_match])
+            for distance, same, is_match in zip(distances, of_pid, masks, strict=False)
+        ]
+        num_candidates = [len(distance) - len(left_out) for distance, left_out, _ in rows]
+        return _each_row(_rank_row_but, rows), np.array(num_candidates, dtype=np.int64)
 
     def _allowed(self, query: Labels, gallery: Labels) -> NDArray[np.bool_]:
         excluded = self._protocol.excluded(query, gallery)
@@ -163,6 +173,24 @@ def join(blocks: list[MatchRanks]) -> MatchRanks:
         num_matches=_concatenate([block.num_matches for block in blocks]),
         num_candidates=_concatenate([block.num_candidates for block in blocks]),
     )
+
+
+def _each_row(
+    rank: Callable[[Distances, Kind, NDArray[np.intp]], Places],
+    rows: Sequence[tuple[Distances, Kind, NDArray[np.intp]]],
+) -> list[Places]:
+    """Rank the matches of each query, on several threads where a row is long.
+
+    NumPy compares and sorts without holding the interpreter; short rows would only wait for it.
+    """
+    threads = min(torch.get_num_threads(), MAX_THREADS)
+    if threads < 2 or len(rows) < threads or len(rows[0][0]) < THREADED_VALUES:
+        return [rank(*row) for row in rows]
+    # One part a thread: handing over single rows was measured to cost more than it gains.
+    parts = [rows[start::threads] for start in range(threads)]
+    with ThreadPoolExecutor(threads) as pool:
+        ranked = list(pool.map(lambda part: [rank(*row) for row in part], parts))
+    return [ranked[row % threads][row // threads] for row in range(len(rows))]
 
 
 def _rank_row(
