@@ -41,7 +41,8 @@ def test_show_prints_the_resolved_configuration_as_yaml(recipe: Path, tmp_path: 
     optimizer = plain["train"]["optimizer"]
     shown = {key: optimizer[key] for key in ("name", "lr", "weight_decay")}
     assert shown == {"name": "adam", "lr": 0.0001, "weight_decay": 0.0005}
-    assert plain["model"]["losses"] == [{"name": "tiny_loss", "weight": 0.5, "branches": None}]
+    loss = {"name": "tiny_loss", "weight": 0.5, "branches": None, "gather": False}
+    assert plain["model"]["losses"] == [loss]
     assert plain.keys() == Config().plain().keys()
     again = tmp_path / "again.yaml"
     again.write_text(result.stdout)

@@ -95,7 +95,7 @@ def test_two_processes_print_and_write_once_what_one_does_and_fail_together(run_
     config = config_of_weights(weights, [flip, "evaluate.batch_size=3"])
     (expected,) = evaluate_model(config, load_model(config, weights), WeightsInfo.of(weights))
     assert json.loads(two.stdout)["evaluations"] == [asdict(expected)]
-    assert len(re.findall("evaluation on 2 processes", two.stderr)) == 1
+    assert len(re.findall("2 processes", two.stderr)) == 1
     assert (tmp_path / "both").is_dir()
 
     market = Path(config.data.test_sets[0].parameters["root"])

@@ -69,6 +69,8 @@ class LossConfig(Component):
     weight: float = Field(1.0, gt=0)
     #: Patterns of the branches it sees, for example ``part_*``; None is all of them.
     branches: list[str] | None = Field(None, min_length=1)
+    #: Whether it sees the batches of all processes together.
+    gather: bool = False
 
 
 class HookConfig(Component):

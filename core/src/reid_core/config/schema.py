@@ -15,18 +15,16 @@ from pydantic_core import PydanticCustomError
 
 from reid_core.config.components import (
     BatchConfig,
-    ClipConfig,
     Component,
     DatasetList,
     Distance,
     HookConfig,
     LossConfig,
-    OptimizerConfig,
-    ScheduleConfig,
     Section,
 )
 from reid_core.config.nodes import Node, Origin
 from reid_core.config.start_method import StartMethod
+from reid_core.config.training import TrainConfig
 from reid_core.errors import ConfigError
 
 #: More workers than this is a typing error, not a wish.
@@ -100,22 +98,6 @@ class DataConfig(Section):
     def test_sets(self) -> list[Component]:
         """The data sets whose query and gallery are evaluated."""
         return self.train if self.test is None else self.test
-
-
-class TrainConfig(Section):
-    """The loop: how long, how fast, how precise."""
-
-    epochs: int = Field(120, ge=1)
-    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
-    #: Keep images and convolutions in channels-last layout: faster for most networks on CPUs, and
-    #: on GPUs in bf16; the numbers differ only by rounding.
-    channels_last: bool = False
-    optimizer: OptimizerConfig = Field(default_factory=OptimizerConfig)
-    schedule: ScheduleConfig = Field(default_factory=ScheduleConfig)
-    #: None: gradients are taken as they are.
-    clip_gradients: ClipConfig | None = None
-    #: Steps between two rows of the metric log.
-    log_every: int = Field(10, ge=1)
 
 
 class FeaturesConfig(Section):

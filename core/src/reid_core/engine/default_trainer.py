@@ -6,12 +6,12 @@ import functools
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar, cast
+from typing import Concatenate, ParamSpec, TypeVar
 
 import torch
 from torch import nn
 
-from reid_core.checkpoint.random_state import random_state, seed_everything, set_random_state
+from reid_core.checkpoint.random_state import seed_everything
 from reid_core.config import Config
 from reid_core.contracts import Batch, ReidModel, TrainOutput
 from reid_core.data.cameras import CameraMap, number_of_views
@@ -38,6 +38,7 @@ from reid_core.engine.resume import find_checkpoint
 from reid_core.engine.run_folder import RunFolder
 from reid_core.engine.scalars import checked_scalars
 from reid_core.engine.simple_trainer import EpochLoader, SimpleTrainer
+from reid_core.engine.state import state_of
 from reid_core.engine.status_file import StatusFile
 from reid_core.models.build import build_model
 from reid_core.models.weighted_losses import losses_of
@@ -332,32 +333,7 @@ class DefaultTrainer(SimpleTrainer):
         Args:
             leave_out_broken: Whether a hook whose state cannot be had is left out.
         """
-        per_epoch, step = len(self.data_loader), self.steps_done
-        has_own = self.eval_model is not self.model
-        return {
-            "model": self.model.state_dict(),
-            "eval_model": self.eval_model.state_dict() if has_own else None,
-            "optimizer": self.optimizer.state_dict(),
-            # For people who open the file: the rate is a function of the step.
-            "schedule": {"lr": [group["lr"] for group in self.optimizer.param_groups]},
-            "scaler": self.scaler.state_dict() if self.scaler is not None else None,
-            "skipped_steps": self.skipped_steps,
-            "step": step,
-            "epoch": step // per_epoch,
-            "sampler": {"epoch": step // per_epoch, "batch": step % per_epoch},
-            "iters_per_epoch": per_epoch,
-            "results": self.results.to_plain(),
-            "hooks": self.hooks.state_dict(leave_out_broken=leave_out_broken),
-            "random": random_state(),
-            "label_map": self.label_map.to_plain(),
-            "camera_map": self.camera_map.to_plain(),
-            "num_views": self.num_views,
-            "config": self.config.plain(),
-            "components": [
-                {"kind": r.kind, "name": r.name, "dist": r.dist, "version": r.version}
-                for r in self.components
-            ],
-        }
+        return state_of(self, leave_out_broken=leave_out_broken)
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Take a state back, so that training goes on as if it had not stopped.
@@ -366,10 +342,6 @@ class DefaultTrainer(SimpleTrainer):
             CheckpointError: It belongs to another model, other identities, or another epoch length.
         """
         restore(self, state)
-        self.iter = self.start_iter = cast("int", state["step"])
-        self.results = Results.from_plain(cast("dict[str, object]", state["results"]))
-        self.hooks.load_state_dict(cast("dict[str, object]", state["hooks"]))
-        set_random_state(cast("dict[str, object]", state["random"]))
 
     def _wind_up(self, outcome: Outcome) -> None:
         try:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, cast
 
 from torch import Tensor, nn
 
+from reid_core.checkpoint.random_state import set_random_state
 from reid_core.checkpoint.weights import load_into
 from reid_core.config import Config
 from reid_core.engine.provenance import require_components, used_components
+from reid_core.engine.results import Results
 from reid_core.errors import CheckpointError
 from reid_core.plugins.index import ComponentRef
 
@@ -21,7 +23,7 @@ log = logging.getLogger("reid_core")
 
 
 def restore(trainer: DefaultTrainer, state: Mapping[str, object]) -> None:
-    """Load model, optimizer and loss scaler, after checking that the data is the same.
+    """Take a whole state, after checking that the data is the same.
 
     Raises:
         CheckpointError: It belongs to another model, other identities, or another epoch length.
@@ -51,6 +53,10 @@ def restore(trainer: DefaultTrainer, state: Mapping[str, object]) -> None:
     scaler = cast("dict[str, object] | None", state.get("scaler"))
     if trainer.scaler is not None and scaler is not None:
         trainer.scaler.load_state_dict(scaler)
+    trainer.iter = trainer.start_iter = cast("int", state["step"])
+    trainer.results = Results.from_plain(cast("dict[str, object]", state["results"]))
+    trainer.hooks.load_state_dict(cast("dict[str, object]", state["hooks"]))
+    set_random_state(cast("dict[str, object]", state["random"]))
 
 
 def _require_same_names(saved: object, now: Sequence[Mapping[str, object]]) -> None:

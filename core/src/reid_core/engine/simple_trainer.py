@@ -101,7 +101,11 @@ class SimpleTrainer(TrainerBase):
                 "the model is in evaluation mode, where it returns embeddings and not losses; "
                 "something called model.eval() and did not call model.train() afterwards"
             )
-        return as_train_output(self.model(batch))
+        return as_train_output(self.call_model(batch))
+
+    def call_model(self, batch: Batch) -> object:
+        """Call the model in training mode; what it returns is not checked yet."""
+        return self.model(batch)
 
     def _models(self) -> list[nn.Module]:
         """Return the models whose parts may be to blame for an error."""
@@ -120,27 +124,46 @@ class SimpleTrainer(TrainerBase):
         Returns:
             The losses of the step, detached, and whether the weights were updated.
         """
-        output = self.forward(batch)
-        loss = torch.stack(list(output.losses.values())).sum()
         # Gradients set to None cost no memory traffic; nothing here keeps views of them.
         self.optimizer.zero_grad(set_to_none=True)
-        self._backward(loss)
+        output = self.compute_gradients(batch)
+        loss = torch.stack(list(output.losses.values())).sum().detach()
         self.hooks.after_backward(trainer=self, step=self.iter)
-        norms = self.clip.clip() if self.clip is not None else {}
-        is_updated = self._update()
+        norms: Mapping[str, Tensor] = {}
+        is_updated = self.may_update(batch, output)
+        if is_updated:
+            norms = self.clip.clip() if self.clip is not None else {}
+            is_updated = self._update()
         self.skipped_steps += not is_updated
         return StepResult(
-            loss=loss.detach(),
+            loss=loss,
             losses={name: value.detach() for name, value in output.losses.items()},
             metrics={**output.metrics, **norms},
             is_skipped=not is_updated,
         )
 
-    def _backward(self, loss: Tensor) -> None:
+    def compute_gradients(self, batch: Batch) -> TrainOutput:
+        """Compute the losses of a batch, and the gradients of their sum.
+
+        Gradients are None before, and unscaled afterwards.
+
+        Returns:
+            The losses.
+        """
+        output = self.forward(batch)
+        self.backward(torch.stack(list(output.losses.values())).sum())
+        return output
+
+    def backward(self, loss: Tensor) -> None:
+        """Add the gradients of a scalar loss to those that are there."""
         if self.scaler is None:
             loss.backward()  # type: ignore[no-untyped-call]
         else:
             self.scaler.backward(loss, self.optimizer)
+
+    def may_update(self, batch: Batch, output: TrainOutput) -> bool:
+        """Say whether the weights shall take the gradients; a step that may not is skipped."""
+        return True
 
     def _update(self) -> bool:
         """Update the weights; say whether they were."""

@@ -244,9 +244,9 @@ def _evaluate(request: Request) -> int:
     from reid_core.cli.evaluate.measure import measure
     from reid_core.cli.evaluate.printed import json_text, text_lines
     from reid_core.cli.evaluate.written import check_names, require_writable, write_files
-    from reid_core.engine.evaluation.distributed import distributed_evaluation
+    from reid_core.distributed.join import joined_processes
 
-    with logging_to(), distributed_evaluation() as processes:
+    with logging_to(), joined_processes() as processes:
         check_names(request)
         if processes.is_first:
             require_writable(request)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from reid_core.config import Config
     from reid_core.config.components import Component
     from reid_core.contracts import ReidModel
+    from reid_core.distributed.processes import Processes
     from reid_core.engine.evaluation.calibration import AppliedThreshold
-    from reid_core.engine.evaluation.distributed import Processes
     from reid_core.engine.evaluation.evaluated_set import EvaluatedSet, EvaluatedSets
     from reid_core.engine.results import Evaluation
     from reid_core.engine.weights_info import WeightsInfo

@@ -7,7 +7,7 @@ from packaging.utils import canonicalize_name
 
 from reid_core.config import Config
 from reid_core.config.components import BatchConfig
-from reid_core.config.schema import TrainConfig
+from reid_core.config.training import TrainConfig
 from reid_core.config.uses import uses_of
 from reid_core.errors import PluginError
 from reid_core.plugins.index import disabled_plugins

@@ -15,7 +15,7 @@ from reid_core.data.broken_images import BrokenImages
 from reid_core.data.cameras import CameraMap, are_view_codes
 from reid_core.data.nobody import is_distractor
 from reid_core.data.sources import TestSet
-from reid_core.engine.evaluation.distributed import ALONE, Processes
+from reid_core.distributed.processes import ALONE, Processes
 from reid_core.engine.evaluation.extraction import Extraction
 from reid_core.engine.evaluation.measurement import measure_embeddings
 from reid_core.engine.evaluation.parts import build_protocol, build_rerankers

@@ -17,7 +17,7 @@ from reid_core.data.columns import number_columns
 from reid_core.data.image_dataset import Collate, ImageDataset
 from reid_core.data.loader import Normalize, TestLoader, usable_workers
 from reid_core.data.sources import TestSet
-from reid_core.engine.evaluation.distributed import ALONE, Processes
+from reid_core.distributed.processes import ALONE, Processes
 from reid_core.errors import DataError
 from reid_core.evaluation import EmbeddingModel, extract_embeddings
 from reid_core.evaluation.search import non_finite_rows

@@ -13,6 +13,7 @@ from reid_core.config import Config
 from reid_core.config.components import Component
 from reid_core.contracts import ReidModel
 from reid_core.data.sources import Sources
+from reid_core.distributed.processes import ALONE, Processes
 from reid_core.engine.data_check import check_data
 from reid_core.engine.device import pick_device
 from reid_core.engine.evaluation.combined import (
@@ -22,7 +23,6 @@ from reid_core.engine.evaluation.combined import (
     require_combinable,
 )
 from reid_core.engine.evaluation.config import evaluation_config
-from reid_core.engine.evaluation.distributed import ALONE, Processes
 from reid_core.engine.evaluation.evaluated_set import EvaluatedSet, EvaluatedSets
 from reid_core.engine.evaluation.evaluator import Evaluator, Retrieval
 from reid_core.engine.evaluation.parts import build_protocol

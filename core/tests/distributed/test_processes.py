@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from reid_core.engine.evaluation.distributed import ALONE, Processes, distributed_evaluation
+from reid_core.distributed.join import joined_processes
+from reid_core.distributed.processes import ALONE, Processes
 from reid_core.errors import DataError, TrainingError, UsageError
 from reid_core.testing import write_tiny_market
 
@@ -73,9 +74,7 @@ def test_figures_and_embeddings_are_exactly_those_of_one_process(reports):
 def test_a_failure_of_one_process_ends_all_with_its_message(reports):
     told = [report["failed"] for report in reports]
     assert told.pop(1) == "DataError: the disk is full"
-    expected = (
-        "TrainingError: the evaluation failed in another process: process 1: the disk is full"
-    )
+    expected = "TrainingError: the run failed in another process: process 1: the disk is full"
     assert told == [expected] * (len(reports) - 1)
 
 
@@ -129,7 +128,7 @@ def test_without_torchrun_there_is_one_process_and_no_group(monkeypatch, count):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     if count:
         monkeypatch.setenv("WORLD_SIZE", count)
-    with distributed_evaluation() as processes:
+    with joined_processes() as processes:
         assert processes == ALONE
         assert not torch.distributed.is_initialized()
 
@@ -146,5 +145,5 @@ def test_an_environment_that_torchrun_would_not_leave_is_refused(monkeypatch, si
     monkeypatch.delenv("RANK", raising=False)
     if rank:
         monkeypatch.setenv("RANK", rank)
-    with pytest.raises(UsageError, match=words), distributed_evaluation():
+    with pytest.raises(UsageError, match=words), joined_processes():
         pass

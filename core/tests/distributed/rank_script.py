@@ -18,7 +18,8 @@ from reid_core.config import Config
 from reid_core.data.datasets.market1501 import market1501
 from reid_core.data.keys import RowKeys
 from reid_core.data.query_gallery import TestSet
-from reid_core.engine.evaluation.distributed import ALONE, Processes, distributed_evaluation
+from reid_core.distributed.join import joined_processes
+from reid_core.distributed.processes import ALONE, Processes
 from reid_core.engine.evaluation.evaluator import Evaluator
 from reid_core.errors import DataError, ReidError
 
@@ -120,7 +121,7 @@ def report(folder: Path, processes: Processes) -> dict[str, object]:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     here = Path(sys.argv[1])
-    with distributed_evaluation() as these:
+    with joined_processes() as these:
         found = report(here, these)
     found["is_over"] = not torch.distributed.is_initialized()
     (here / f"rank{these.rank}.json").write_text(json.dumps(found))

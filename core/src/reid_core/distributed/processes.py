@@ -1,14 +1,12 @@
-"""Several processes that evaluate together: who they are, and how they put their shares together.
+"""Several processes that work together: who they are, and how they put their shares together.
 
-Each process reads and embeds a share of the images; then all have all embeddings, in the order of
-the data set, and compute the same figures from them. What is exchanged lies in main memory, so the
-backend is gloo whatever the model runs on.
+In an evaluation each process reads and embeds a share of the images; then all have all embeddings,
+in the order of the data set, and compute the same figures from them. What is exchanged here lies in
+main memory, so the backend is gloo whatever the model runs on.
 """
 
 from __future__ import annotations
 
-import logging
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,9 +18,7 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor
 
-from reid_core.errors import DataError, PluginError, TrainingError, UsageError
-
-log = logging.getLogger("reid_core")
+from reid_core.errors import DataError, PluginError, TrainingError
 
 T = TypeVar("T")
 
@@ -74,7 +70,32 @@ class Processes:
         if failure is not None:
             raise failure
         if others:
-            raise TrainingError("the evaluation failed in another process: " + "; ".join(others))
+            raise TrainingError("the run failed in another process: " + "; ".join(others))
+
+    def any(self, flag: bool) -> bool:
+        """Say whether the flag of any process is set; all processes have to ask.
+
+        Args:
+            flag: This process' own.
+
+        Raises:
+            TrainingError: Another process has ended.
+        """
+        if self.count == 1:
+            return flag
+        told = torch.tensor([int(flag)])
+        with _unless_one_has_ended():
+            dist.all_reduce(told, dist.ReduceOp.MAX, group=self.group)
+        return bool(told.item())
+
+    def from_first(self, value: T) -> T:
+        """Return the value of the first process, a small plain one, in every process."""
+        if self.count == 1:
+            return value
+        values = [value]
+        with _unless_one_has_ended():
+            dist.broadcast_object_list(values, src=0, group=self.group)
+        return values[0]
 
     def gather(self, values: Sequence[T]) -> list[T]:
         """Return the values of all processes, in the order of their ranks; for a few small ones."""
@@ -146,76 +167,11 @@ ALONE = Processes()
 
 
 @contextmanager
-def distributed_evaluation() -> Iterator[Processes]:
-    """Join the processes that torchrun started; without torchrun be alone.
-
-    The process group is made of what torchrun says in the environment, and taken apart at the end;
-    one that exists already is used as it is. Each process takes the GPU of its local rank. Only the
-    first one shows what is no error.
-
-    Yields:
-        The processes.
-
-    Raises:
-        UsageError: ``WORLD_SIZE`` is set, and what belongs to it is not.
-    """
-    if dist.is_available() and dist.is_initialized():
-        is_gloo = dist.get_backend() == "gloo"
-        made = None if is_gloo else dist.new_group(backend="gloo")
-        group = made if isinstance(made, dist.ProcessGroup) else None
-        with _quiet_but_for_errors(dist.get_rank()):
-            yield Processes(dist.get_rank(), dist.get_world_size(), group)
-        return
-    if _from_environment("WORLD_SIZE", default=1) == 1:
-        yield ALONE
-        return
-    rank, count = _from_environment("RANK"), _from_environment("WORLD_SIZE")
-    _use_gpu(_from_environment("LOCAL_RANK", default=rank))
-    dist.init_process_group("gloo")
-    try:
-        with _quiet_but_for_errors(rank):
-            log.info("evaluation on %d processes", count)
-            yield Processes(rank, count)
-    finally:
-        dist.destroy_process_group()
-
-
-@contextmanager
 def _unless_one_has_ended() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
         raise TrainingError(
-            "the evaluation cannot go on: another process has ended, and what it wrote says why "
+            "the run cannot go on: another process has ended, and what it wrote says why "
             f"({str(error).splitlines()[0]})"
         ) from error
-
-
-def _use_gpu(local_rank: int) -> None:
-    if torch.cuda.is_available():
-        torch.cuda.set_device(local_rank % torch.cuda.device_count())
-
-
-def _from_environment(name: str, *, default: int | None = None) -> int:
-    text = os.environ.get(name, "" if default is None else str(default))
-    if not text.isdecimal():
-        raise UsageError(
-            f"WORLD_SIZE is {os.environ.get('WORLD_SIZE')!r} and {name} is {text or 'not set'!r}; "
-            "expected whole numbers: start several processes by torchrun --nproc-per-node N, or "
-            "unset WORLD_SIZE"
-        )
-    return int(text)
-
-
-@contextmanager
-def _quiet_but_for_errors(rank: int) -> Iterator[None]:
-    """Leave what all processes say to the first one."""
-    if rank == 0:
-        yield
-        return
-    before = logging.root.manager.disable
-    logging.disable(max(before, logging.WARNING))
-    try:
-        yield
-    finally:
-        logging.disable(before)

@@ -1,0 +1,45 @@
+"""The configuration that a command line of ``reid-train`` means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from reid_core.config import Config, load_config
+from reid_core.errors import UsageError
+
+
+def read_config(
+    name: str | None,
+    overrides: Sequence[str],
+    settings: Mapping[str, object],
+    resume: str | None,
+    output: str | None,
+) -> Config:
+    """Return the configuration that the options of the command give."""
+    if name is None:
+        name = config_of_run(resume)
+        # The run may have been moved since it was started: it goes on where it is now.
+        output = output or str(Path(name).parent)
+    # Quoted: a path may have any name, and would otherwise be read as YAML.
+    extra = [f"{k}={json.dumps(v)}" for k, v in settings.items() if v is not None]
+    config = load_config(name, [*overrides, *extra])
+    return config if output is None else config.with_output(output)
+
+
+def config_of_run(resume: str | None) -> str:
+    """Without --config, a run is resumed with the config it was started with."""
+    if resume is None or resume == "auto":
+        raise UsageError(
+            "--config is missing; name a recipe, for example --config osnet/osnet_x0_25 "
+            "('reid-config list' shows the installed ones)"
+        )
+    from reid_core.engine.resume import run_of
+
+    if not Path(resume).expanduser().exists():
+        raise UsageError(f"--resume {resume}: there is no such run folder or checkpoint")
+    saved = run_of(resume) / "config.yaml"
+    if not saved.is_file():
+        raise UsageError(f"--resume {resume}: there is no {saved}; name the recipe by --config")
+    return str(saved)
