@@ -74,7 +74,7 @@ def test_figures_and_embeddings_are_exactly_those_of_one_process(reports):
 def test_a_failure_of_one_process_ends_all_with_its_message(reports):
     told = [report["failed"] for report in reports]
     assert told.pop(1) == "DataError: the disk is full"
-    expected = "TrainingError: the run failed in another process: process 1: the disk is full"
+    expected = "LostExchangeError: the run failed in another process: process 1: the disk is full"
     assert told == [expected] * (len(reports) - 1)
 
 

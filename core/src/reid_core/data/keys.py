@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reid_core.data.samplers import EpochSampler
+from reid_core.data.shares import BatchShare
 from reid_core.errors import PluginError
 
 
@@ -24,21 +25,42 @@ class SampleKey(NamedTuple):
 
 
 class EpochKeys:
-    """The batches of one epoch of a sampler, from a given batch on.
+    """The batches of one epoch of a sampler, from a given batch on; or the share of a process.
+
+    Each process draws the whole batch, and takes its part: together the processes have the keys of
+    one, image by image.
 
     Args:
         sampler: Draws the rows of each batch.
         seed: Seed of the augmentation.
         num_rows: Rows of the data set; the sampler may not ask for others.
+        rank: Number of this process, from 0.
+        num_ranks: Processes that share each batch.
+
+    Raises:
+        ConfigError: A batch of the first epoch cannot be cut into equal parts of whole groups.
     """
 
-    def __init__(self, sampler: EpochSampler, *, seed: int, num_rows: int) -> None:
+    def __init__(
+        self,
+        sampler: EpochSampler,
+        *,
+        seed: int,
+        num_rows: int,
+        rank: int = 0,
+        num_ranks: int = 1,
+    ) -> None:
         self.sampler = sampler
         self.seed = seed
         #: Epoch and first batch of the next iteration.
         self.epoch = 0
         self.start = 0
         self._num_rows = num_rows
+        self.share = BatchShare(rank, num_ranks, int(getattr(sampler, "instances", 1)))
+        if num_ranks > 1:
+            # Told before anything is trained.
+            for count, rows in enumerate(itertools.islice(sampler.batches(0), len(sampler))):
+                self.share.rows(len(self._checked(rows, f"batch {count} of epoch 0")))
 
     def __len__(self) -> int:
         return len(self.sampler) - self.start
@@ -48,6 +70,7 @@ class EpochKeys:
 
         Raises:
             PluginError: The sampler does not keep what :class:`EpochSampler` promises.
+            ConfigError: A batch cannot be cut into equal parts of whole groups.
         """
         epoch, start, length = self.epoch, self.start, len(self.sampler)
         count = start
@@ -56,7 +79,8 @@ class EpochKeys:
                 raise self._broken_promise(f"gave more than the {length} batches of its length")
             rows = self._checked(rows, f"batch {count} of epoch {epoch}")
             seeds = _seeds((self.seed, epoch, count, 0), len(rows))
-            yield [SampleKey(row, s) for row, s in zip(rows.tolist(), seeds, strict=True)]
+            keys = [SampleKey(row, s) for row, s in zip(rows.tolist(), seeds, strict=True)]
+            yield keys[self.share.rows(len(keys))]
             count += 1
         if count < length:
             raise self._broken_promise(f"gave {count} batches in epoch {epoch}, not {length}")

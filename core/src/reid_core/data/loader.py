@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from reid_core.contracts import Batch
+from reid_core.data.batch_transforms import transformed
 from reid_core.data.broken_images import BrokenImage, BrokenImages
 from reid_core.data.fetch import BatchReader, fetch, keep_until_dead, make_loader
 from reid_core.data.image_dataset import Collate, ImageDataset
@@ -62,6 +63,12 @@ class TrainLoader:
         seed: Seed of order and augmentation.
         workers: Processes that decode; 0 decodes here.
         start_method: How they are started; None is Python's default.
+        repeats_first_epoch: Whether every epoch is epoch 0 again, augmentation included.
+        rank: Number of this process, from 0, of those that share each batch.
+        num_ranks: How many do; each gets its part of what one process would get.
+
+    Raises:
+        ConfigError: A batch cannot be dealt to so many.
     """
 
     def __init__(
@@ -76,8 +83,14 @@ class TrainLoader:
         seed: int,
         workers: int,
         start_method: str | None = None,
+        repeats_first_epoch: bool = False,
+        rank: int = 0,
+        num_ranks: int = 1,
     ) -> None:
-        self._keys = EpochKeys(sampler, seed=seed, num_rows=len(dataset))
+        self._repeats_first_epoch = repeats_first_epoch
+        self._keys = EpochKeys(
+            sampler, seed=seed, num_rows=len(dataset), rank=rank, num_ranks=num_ranks
+        )
         self._normalize = normalize
         self._batch_transforms = tuple(batch_transforms)
         self._device = device
@@ -115,6 +128,7 @@ class TrainLoader:
             DataError: An image cannot be read and may not be skipped.
             PluginError: Sampler or transform do not keep what they promise.
         """
+        epoch = 0 if self._repeats_first_epoch else epoch
         self._keys.epoch, self._keys.start = epoch, start
         for position, batch in enumerate(fetch(self._loader, self._note_broken), start):
             on_device = batch.to(self._device)
@@ -122,8 +136,7 @@ class TrainLoader:
             if self._batch_transforms:
                 entropy = (self._keys.seed, epoch, position, 1)
                 rng = np.random.default_rng(np.random.SeedSequence(entropy))
-                for transform in self._batch_transforms:
-                    images = transform(images, rng)
+                images = transformed(images, self._batch_transforms, rng, self._keys.share)
             yield on_device.with_images(images)
 
     def _note_broken(self, images: Iterable[BrokenImage]) -> None:

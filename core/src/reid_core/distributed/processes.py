@@ -18,7 +18,8 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor
 
-from reid_core.errors import DataError, PluginError, TrainingError
+from reid_core.distributed.failure import LostExchangeError
+from reid_core.errors import DataError, PluginError, ReidError, TrainingError
 
 T = TypeVar("T")
 
@@ -34,11 +35,13 @@ class Processes:
         rank: Number of this process, from 0.
         count: How many there are.
         group: What they exchange tensors of main memory by; None is the default group.
+        start: How often the launcher has started the job, from 1.
     """
 
     rank: int = 0
     count: int = 1
     group: dist.ProcessGroup | None = None
+    start: int = 1
 
     @property
     def is_first(self) -> bool:
@@ -51,6 +54,7 @@ class Processes:
 
         Raises:
             TrainingError: Another process failed; its message is in this one.
+            Interrupted: Another process was asked to leave by a signal.
         """
         if self.count == 1:
             yield
@@ -60,7 +64,8 @@ class Processes:
             yield
         except Exception as error:
             failure = error
-        told = [] if failure is None else [f"process {self.rank}: {failure}"]
+        signum = getattr(failure, "signum", None)
+        told = [] if failure is None else [(f"process {self.rank}: {failure}", signum)]
         try:
             others = self.gather(told)
         except TrainingError:
@@ -70,7 +75,7 @@ class Processes:
         if failure is not None:
             raise failure
         if others:
-            raise TrainingError("the run failed in another process: " + "; ".join(others))
+            raise _failure_of_others(others)
 
     def any(self, flag: bool) -> bool:
         """Say whether the flag of any process is set; all processes have to ask.
@@ -87,6 +92,16 @@ class Processes:
         with _unless_one_has_ended():
             dist.all_reduce(told, dist.ReduceOp.MAX, group=self.group)
         return bool(told.item())
+
+    def differs(self, number: int) -> bool:
+        """Say whether processes have different numbers, each below 2**32; all have to ask."""
+        if self.count == 1:
+            return False
+        told = torch.tensor([number, -number])
+        with _unless_one_has_ended():
+            dist.all_reduce(told, dist.ReduceOp.MAX, group=self.group)
+        largest, smallest = told.tolist()
+        return bool(largest != -smallest)
 
     def from_first(self, value: T) -> T:
         """Return the value of the first process, a small plain one, in every process."""
@@ -162,6 +177,17 @@ class Processes:
         return parts
 
 
+def _failure_of_others(told: Sequence[tuple[str, int | None]]) -> ReidError:
+    # Imported here: the engine is built on this module.
+    from reid_core.engine.outcome import Interrupted
+
+    signals = [signum for _, signum in told if signum is not None]
+    if len(signals) == len(told):
+        return Interrupted(signals[0])
+    texts = "; ".join(text for text, signum in told if signum is None)
+    return LostExchangeError(f"the run failed in another process: {texts}")
+
+
 #: This process alone.
 ALONE = Processes()
 
@@ -171,7 +197,7 @@ def _unless_one_has_ended() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise TrainingError(
+        raise LostExchangeError(
             "the run cannot go on: another process has ended, and what it wrote says why "
             f"({str(error).splitlines()[0]})"
         ) from error

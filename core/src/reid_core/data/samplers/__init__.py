@@ -1,6 +1,5 @@
-"""Samplers: which rows form the batches of an epoch. Finite, seeded, of exact length."""
+"""Samplers: which images form the batches of an epoch."""
 
 from reid_core.data.samplers.base import EpochSampler
-from reid_core.data.samplers.sharded import ShardedSampler
 
-__all__ = ["EpochSampler", "ShardedSampler"]
+__all__ = ["EpochSampler"]
