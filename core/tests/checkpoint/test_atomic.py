@@ -5,10 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from reid_core.checkpoint.atomic import write_atomically, write_text_atomically
+from reid_core.checkpoint.atomic import (
+    remove_leftovers,
+    write_atomically,
+    write_text_atomically,
+)
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
@@ -65,3 +70,24 @@ def test_kill_9_during_a_save_always_leaves_a_whole_checkpoint(tmp_path):
         path, state = found
         assert path.name == f"step_{state['step']:08d}.pt"
         assert float(state["x"].min()) == state["step"]
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
+    for name in (".best.pt.0a1b2c3d.tmp", ".mine.tmp", "x.0a1b2c3d.tmp", "step.pt"):
+        (tmp_path / name).write_bytes(b"x")
+    removed = remove_leftovers(tmp_path)
+    assert [path.name for path in removed] == [".best.pt.0a1b2c3d.tmp"]
+    assert len(list(tmp_path.iterdir())) == 3
+    assert remove_leftovers(tmp_path / "nowhere") == []
+
+
+def test_two_threads_that_write_leave_the_umask_alone(tmp_path):
+    before = os.umask(0o027)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(lambda n: write_text_atomically(tmp_path / f"{n}", "x"), range(50)))
+        now = os.umask(0o027)
+    finally:
+        os.umask(before)
+    assert now == 0o027
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o640}

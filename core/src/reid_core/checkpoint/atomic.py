@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import re
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
+
+_LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -22,15 +25,14 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         OSError: The disk is full, say; the old file is untouched and the temporary one removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    temporary = Path(name)
+    temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}.tmp"
     try:
-        with os.fdopen(handle, "wb") as file:
+        # Opened so and not by tempfile, whose files are for the owner alone: the system applies the
+        # umask, which can only be read by changing it for all threads.
+        with temporary.open("xb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp gives 0600; the file shall have the rights of any other new file.
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -48,10 +50,21 @@ def write_bytes_atomically(path: Path, content: bytes) -> None:
     write_atomically(path, lambda file: file.write(content))
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def remove_leftovers(folder: Path) -> list[Path]:
+    """Remove the temporary files of processes that were killed while they wrote.
+
+    Args:
+        folder: Where to look, not below it; nobody else may be writing there now.
+
+    Returns:
+        What was removed, sorted.
+    """
+    if not folder.is_dir():
+        return []
+    found = sorted(path for path in folder.iterdir() if _LEFTOVER.fullmatch(path.name))
+    for path in found:
+        path.unlink(missing_ok=True)
+    return found
 
 
 def _sync_folder(folder: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+import shutil
+import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
@@ -18,6 +21,8 @@ log = logging.getLogger("reid_core")
 
 #: Version of the layout; a file of another version is refused rather than misread.
 FORMAT = 1
+#: Bytes.
+_COPIED_AT_ONCE = 2**20
 _NAME = re.compile(r"step_(\d+)\.pt\Z")
 
 
@@ -37,18 +42,31 @@ class CheckpointFolder:
         self.folder = folder
         self._keep = keep
 
-    def save(self, state: Mapping[str, object], step: int) -> Path:
+    def save(self, state: Mapping[str, object], step: int, *, same_as: Path | None = None) -> Path:
         """Save the state after ``step`` steps, then drop the oldest beyond ``keep``.
+
+        Args:
+            state: The state.
+            step: Steps it has done.
+            same_as: A file that the same state was just written to; its bytes are taken. They are
+                copied: a second name of one file would be damaged together with the first.
 
         Raises:
             CheckpointError: It cannot be written; earlier checkpoints are untouched.
         """
-        path = self.folder / f"step_{step:08d}.pt"
-        _write(path, state)
+        path = self.path_of(step)
+        if same_as is None:
+            _write(path, state)
+        else:
+            _copy(same_as, path)
         others = [other for other in self.paths() if other != path]
         for old in others[self._keep - 1 :]:
             old.unlink(missing_ok=True)
         return path
+
+    def path_of(self, step: int) -> Path:
+        """Return the file of the state after ``step`` steps, whether it is there or not."""
+        return self.folder / f"step_{step:08d}.pt"
 
     def set_aside_after(self, step: int) -> list[Path]:
         """Move checkpoints of later steps into the folder ``set_aside``.
@@ -136,10 +154,11 @@ def load_checkpoint(path: Path) -> dict[str, object]:
             "'checkpoints', for example checkpoints/best.pt"
         )
     state = load_pickle_safely(path, what="checkpoint")
+    require_sound(path)
     if not isinstance(state, dict) or "format" not in state:
         raise CheckpointError(
-            f"{path} is no training checkpoint of this project; weights alone are loaded with "
-            "--set model.backbone.weights=FILE"
+            f"{path} is no training checkpoint of this project; a new run begins with "
+            "weights alone by --init-from FILE"
         )
     if state["format"] != FORMAT:
         raise CheckpointError(
@@ -149,11 +168,56 @@ def load_checkpoint(path: Path) -> dict[str, object]:
     return cast("dict[str, object]", state)
 
 
+def saved_entry(path: Path, key: str) -> object | None:
+    """Read one entry of a checkpoint and nothing else, which is quick for a large one.
+
+    Returns:
+        It; None where there is none, or the file is no whole checkpoint, which
+        :func:`load_checkpoint` says better.
+    """
+    try:
+        state: object = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except Exception:  # bytes that are no checkpoint can raise anything
+        return None
+    return state.get(key) if isinstance(state, dict) else None
+
+
+def require_sound(path: Path) -> None:
+    """Compare the checksums in a checkpoint with its content, which torch does not.
+
+    Raises:
+        CheckpointError: It is damaged.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError) as error:
+        raise CheckpointError(f"checkpoint {path} is damaged: {error}") from error
+    if damaged is not None:
+        raise CheckpointError(
+            f"checkpoint {path} is damaged: {damaged} in it is not what was written (its checksum "
+            "differs)"
+        )
+
+
 def _write(path: Path, state: Mapping[str, object]) -> None:
     try:
         write_atomically(path, lambda file: torch.save({"format": FORMAT, **state}, file))
     except (OSError, RuntimeError) as error:
         # torch reports a failed write as a RuntimeError of its archive writer.
-        raise CheckpointError(
-            f"checkpoint {path} cannot be written: {error}; earlier checkpoints are untouched"
-        ) from error
+        raise _not_written(path, error) from error
+
+
+def _copy(source: Path, path: Path) -> None:
+    try:
+        with source.open("rb") as file:
+            write_atomically(path, lambda target: shutil.copyfileobj(file, target, _COPIED_AT_ONCE))
+    except OSError as error:
+        raise _not_written(path, error) from error
+
+
+def _not_written(path: Path, error: Exception) -> CheckpointError:
+    cause = error.__context__ if isinstance(error.__context__, OSError) else error
+    return CheckpointError(
+        f"checkpoint {path} cannot be written: {cause}; earlier checkpoints are untouched"
+    )

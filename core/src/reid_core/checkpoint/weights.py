@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from reid_core.distributed.shares import share_like
 from reid_core.errors import CheckpointError
 
 #: Keys under which toolboxes keep the state dict inside a checkpoint.
@@ -27,6 +28,8 @@ _CONTAINERS = ("eval_model", "model", "state_dict", "model_state_dict", "model_s
 _PREFIXES = ("module.", "_orig_mod.", "model.")
 #: Counters that carry no weights; older files lack them.
 _COUNTERS = ("*num_batches_tracked",)
+#: What the files of ``torch.save`` begin with: archives, and pickles of its first versions.
+_STARTS = (b"PK", b"\x80")
 #: How torch names the object that it refuses to load.
 _OBJECT = re.compile(r"GLOBAL ([\w.]+)")
 #: How many keys an error message shows of each kind.
@@ -108,6 +111,12 @@ def load_pickle_safely(path: Path, *, what: str) -> object:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
+        with path.open("rb") as file:
+            start = file.read(20)
+        if not start.startswith(_STARTS):
+            raise CheckpointError(
+                f"{what} {path} is damaged, or no file that torch wrote (it begins with {start!r})"
+            ) from error
         # torch's own text advises to load the file unsafely.
         found = _OBJECT.search(str(error))
         raise CheckpointError(
@@ -218,7 +227,8 @@ def load_into(
     )
     if report.missing or report.unexpected or report.mismatched or not fitting:
         raise CheckpointError(_refusal(report))
-    module.load_state_dict(fitting, strict=False)
+    shares = {key: share_like(value, own[key]) for key, value in fitting.items()}
+    module.load_state_dict(shares, strict=False)
     return report
 
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import logging
 import shlex
-from pathlib import Path
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
 
-from reid_core.checkpoint.artifact import write_weights
+from reid_core.checkpoint.atomic import remove_leftovers
+from reid_core.checkpoint.cadence import Cadence
 from reid_core.checkpoint.folder import CheckpointFolder
+from reid_core.checkpoint.saving import Saved, Saving
+from reid_core.checkpoint.snapshot import snapshot
+from reid_core.checkpoint.writer import BackgroundWriter
+from reid_core.data.labels import identities_digest
+from reid_core.engine.evaluation.run import evaluation_names
 from reid_core.engine.outcome import Interrupted
-from reid_core.errors import ConfigError, TrainingError
+from reid_core.errors import CheckpointError, ConfigError, TrainingError
 from reid_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -26,7 +33,12 @@ class Checkpoint:
 
     It comes before the evaluation, so that a crash in there loses nothing; after the evaluation the
     checkpoint is written again with the new metrics and, when they are the best so far, as
-    ``best.pt``.
+    ``best.pt``. With several of ``every``, ``every_steps`` and ``every_minutes`` it saves when one
+    of them asks for it.
+
+    Training waits while the state is copied to the memory of the host, and goes on while a thread
+    writes the copy. A checkpoint that cannot be written is tried again the next time, as long as
+    there is an earlier one; at the end of the run it is an error.
 
     When training itself fails nothing is saved: the state may be what failed. When another hook
     fails the state is saved as ``emergency.pt``. It is whole, but hooks that were still to come
@@ -34,35 +46,62 @@ class Checkpoint:
     a resume takes it only when it is named.
 
     Args:
-        every: Epochs between two checkpoints, at least 1.
+        every: Epochs between two checkpoints, at least 1; None: the end of an epoch is no reason.
+        every_steps: Steps between two, at least 1; None: their number is no reason.
+        every_minutes: Minutes between two, above 0, whatever happens to the clock on the wall;
+            None: time is no reason.
         keep: Newest checkpoints kept, at least 1.
 
     Raises:
-        ConfigError: A number is below 1.
+        ConfigError: A number is too small.
     """
 
-    def __init__(self, *, every: int = 1, keep: int = 2) -> None:
-        if every < 1 or keep < 1:
-            raise ConfigError(
-                f"hook checkpoint: every is {every}, keep is {keep}; expected at least 1 of each"
-            )
-        self._every = every
+    def __init__(
+        self,
+        *,
+        every: int | None = 1,
+        every_steps: int | None = None,
+        every_minutes: float | None = None,
+        keep: int = 2,
+    ) -> None:
+        self._cadence = Cadence(epochs=every, steps=every_steps, minutes=every_minutes)
+        if keep < 1:
+            raise ConfigError(f"hook checkpoint: keep is {keep}; expected at least 1")
         self._keep = keep
+        self._clock: Callable[[], float] = time.monotonic
         self._saved_step = -1
+        self._saved_at = 0.0
+        self._is_ending = False
+        self._writer: BackgroundWriter[Saved] = BackgroundWriter()
 
     @hookimpl
     def before_train(self, trainer: DefaultTrainer) -> None:
         """Remember what is on disk already; later steps, which are done again, are set aside."""
-        folder = self._folder(trainer)
-        for path in folder.set_aside_after(trainer.start_iter):
-            log.warning("checkpoint of a later step set aside: %s", path)
-        is_saved = any(path.name == f"step_{trainer.iter:08d}.pt" for path in folder.paths())
-        self._saved_step = trainer.iter if is_saved else -1
+        self._is_ending = False
+        self._saved_at = self._clock()
+        is_saved = False
+        if trainer.processes.is_first:
+            _tidy(trainer)
+            folder = self._folder(trainer)
+            for path in folder.set_aside_after(trainer.start_iter):
+                log.warning("checkpoint of a later step set aside: %s", path)
+            is_saved = folder.path_of(trainer.iter) in folder.paths()
+        self._saved_step = trainer.iter if trainer.processes.from_first(is_saved) else -1
+
+    @hookimpl(trylast=True)
+    def after_step(self, trainer: DefaultTrainer) -> None:
+        """Save in the middle of an epoch; at its end that is left to what follows it."""
+        self._collect(trainer)
+        is_last = trainer.steps_done % len(trainer.data_loader) == 0
+        if not is_last and trainer.steps_done < trainer.max_iter and self._is_due(trainer):
+            self._save(trainer)
 
     @hookimpl
     def after_epoch(self, trainer: DefaultTrainer, epoch: int) -> None:
         """Save when it is time."""
-        if (epoch + 1) % self._every == 0 or trainer.iter >= trainer.max_iter:
+        is_due = self._cadence.is_epoch_due(epoch + 1) or trainer.iter >= trainer.max_iter
+        # Asked in any case: all processes have to, or none.
+        if self._is_due(trainer) or is_due:
             self._save(trainer)
 
     @hookimpl(trylast=True)
@@ -71,14 +110,15 @@ class Checkpoint:
 
         Not before: a run that is resumed from between two sets would miss the second.
         """
-        if name != trainer.evaluators[-1].name:
+        if name != evaluation_names(trainer)[-1]:
             return
         best = trainer.results.best
-        if best is not None and best.step == trainer.iter:
-            self._folder(trainer).save_best(trainer.state_dict())
-            _export(trainer, "best")
-        if self._saved_step == trainer.iter:
-            self._save(trainer)
+        is_best = best is not None and best.step == trainer.iter
+        is_saved = self._is_saved(trainer)
+        if is_best or is_saved:
+            self._save(trainer, is_best=is_best, is_regular=is_saved)
+        if self._is_ending:
+            self.wait(trainer, is_required=True)
 
     @hookimpl
     def on_exception(self, trainer: DefaultTrainer, exception: BaseException) -> None:
@@ -90,7 +130,14 @@ class Checkpoint:
         if culprit is None or culprit.hook in ("run_step", "after_backward"):
             return
         is_own = dict(trainer.hooks.items())[culprit.id] is self
-        if is_own or trainer.steps_done in (0, self._saved_step) or not _is_finite(trainer):
+        # Shares of a model take all processes to put together; this one may be alone in failing.
+        is_shared = trainer.processes.count > 1 and (
+            trainer.config.train.distributed.strategy == "fsdp"
+        )
+        if is_own or is_shared or not trainer.processes.is_first:
+            return
+        self.wait(trainer)
+        if trainer.steps_done in (0, self._saved_step) or not _is_finite(trainer):
             return
         path = self._folder(trainer).save_emergency(trainer.state_dict(leave_out_broken=True))
         exception.add_note(
@@ -100,22 +147,96 @@ class Checkpoint:
 
     @hookimpl
     def after_train(self, trainer: DefaultTrainer, outcome: Outcome) -> None:
-        """Save where a stopped or interrupted run stands."""
-        if outcome.status == "failed" or self._saved_step == trainer.iter:
-            return
+        """Save where a stopped or interrupted run stands, and wait until it is on the disk."""
+        self._is_ending = True
+        self.wait(trainer)
         # A Ctrl-C in the middle of a step leaves a half-updated state; between steps it is whole.
-        if outcome.status == "interrupted" and isinstance(outcome.exception, KeyboardInterrupt):
+        is_cut = isinstance(outcome.exception, KeyboardInterrupt)
+        if outcome.status == "failed" or is_cut or self._is_saved(trainer):
             return
         self._save(trainer)
+        self.wait(trainer, is_required=True)
 
-    def _save(self, trainer: DefaultTrainer) -> None:
-        path = self._folder(trainer).save(trainer.state_dict(), trainer.iter)
-        _export(trainer, "last")
-        self._saved_step = trainer.iter
-        trainer.hooks.after_checkpoint(trainer=trainer, path=path, step=trainer.iter)
+    def wait(self, trainer: DefaultTrainer, *, is_required: bool = False) -> None:
+        """Wait until what is being saved is on the disk, and tell the hooks.
+
+        Args:
+            trainer: The trainer.
+            is_required: Whether it is an error that it could not be written, also where there is
+                an earlier checkpoint.
+
+        Raises:
+            CheckpointError: It could not be written.
+        """
+        self._collect(trainer, wait=True, is_required=is_required)
+
+    def _is_due(self, trainer: DefaultTrainer) -> bool:
+        """Say whether steps or time ask for it, the same in every process."""
+        is_time = self._cadence.is_time_due(self._clock() - self._saved_at)
+        if self._cadence.minutes is not None:
+            is_time = trainer.processes.from_first(is_time)
+        return is_time or self._cadence.is_step_due(trainer.steps_done)
+
+    def _is_saved(self, trainer: DefaultTrainer) -> bool:
+        return trainer.processes.from_first(self._saved_step == trainer.iter)
+
+    def _save(
+        self, trainer: DefaultTrainer, *, is_regular: bool = True, is_best: bool = False
+    ) -> None:
+        state = trainer.state_dict()
+        step = trainer.steps_done
+        if is_regular:
+            self._saved_step, self._saved_at = step, self._clock()
+        if not trainer.processes.is_first:
+            return
+        # Before the copy: there is never more than one beside the state itself.
+        self._collect(trainer, wait=True)
+        saving = Saving(
+            folder=self._folder(trainer),
+            weights=trainer.folder.path / "weights",
+            step=step,
+            state=snapshot(state),
+            info=_info(trainer),
+            is_regular=is_regular,
+            is_best=is_best,
+        )
+        self._writer.submit(saving.write)
+
+    def _collect(
+        self, trainer: DefaultTrainer, *, wait: bool = False, is_required: bool = False
+    ) -> None:
+        saved = self._writer.collect(wait=wait)
+        if saved is None:
+            return
+        if saved.error is not None:
+            self._forgive(trainer, saved.error, is_required=is_required)
+        elif saved.path is not None:
+            trainer.hooks.after_checkpoint(trainer=trainer, path=saved.path, step=saved.step)
+
+    def _forgive(
+        self, trainer: DefaultTrainer, error: CheckpointError, *, is_required: bool
+    ) -> None:
+        """Go on without a checkpoint, where there is an earlier one to fall back on.
+
+        Raises:
+            CheckpointError: There is none, or the run ends here.
+        """
+        self._saved_step = -1
+        earlier = self._folder(trainer).paths()
+        if is_required or not earlier:
+            raise error
+        log.error("%s; training goes on and tries again; until then there is %s", error, earlier[0])
 
     def _folder(self, trainer: DefaultTrainer) -> CheckpointFolder:
         return CheckpointFolder(trainer.folder.path / "checkpoints", keep=self._keep)
+
+
+def _tidy(trainer: DefaultTrainer) -> None:
+    """Remove what a part of the run that was killed has left half written."""
+    root = trainer.folder.path
+    for folder in (root, root / "checkpoints", root / "weights"):
+        for path in remove_leftovers(folder):
+            log.info("removed %s, which was never finished", path)
 
 
 def _is_finite(trainer: DefaultTrainer) -> bool:
@@ -123,15 +244,14 @@ def _is_finite(trainer: DefaultTrainer) -> bool:
     return all(bool(torch.isfinite(tensor).all()) for tensor in tensors)
 
 
-def _export(trainer: DefaultTrainer, name: str) -> Path:
-    path = trainer.folder.path / "weights" / f"{name}.safetensors"
-    info: dict[str, object] = {
+def _info(trainer: DefaultTrainer) -> dict[str, object]:
+    """Return the description for a weights file."""
+    return {
         "config": trainer.config.plain(),
-        "step": trainer.iter,
-        "epoch": trainer.iter / len(trainer.data_loader),
+        "step": trainer.steps_done,
+        "epoch": trainer.steps_done / len(trainer.data_loader),
         "metrics": trainer.results.latest(),
         "camera_map": trainer.camera_map.to_plain(),
         "num_views": trainer.num_views,
+        "identities": identities_digest(trainer.label_map.to_plain()),
     }
-    write_weights(path, trainer.eval_model.state_dict(), info)
-    return path
