@@ -13,6 +13,7 @@ from typing import ParamSpec
 
 import click
 
+from reid_core.distributed.told_once import is_told_by_first
 from reid_core.errors import ReidError, UsageError
 from reid_core.plugins.index import disabled_plugins
 from reid_core.plugins.local_files import load_plugin_file
@@ -127,9 +128,9 @@ def reports_errors(command: Callable[P, int]) -> Callable[P, None]:
         try:
             code = command(*args, **kwargs)
         except ReidError as error:
-            click.echo(f"error: {error}", err=True)
-            for note in getattr(error, "__notes__", ()):
-                click.echo(f"  {note}", err=True)
+            told = "\n  ".join([f"error: {error}", *getattr(error, "__notes__", ())])
+            if not is_told_by_first(told):
+                click.echo(told, err=True)
             code = getattr(error, "status_code", error.exit_code)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)

@@ -1,4 +1,4 @@
-"""``reid-config``: show, check and list recipes, and their learning rates."""
+"""``reid-config``: show, check, compare and list recipes, and their learning rates."""
 
 from __future__ import annotations
 
@@ -15,27 +15,30 @@ from reid_core.cli.common import (
     set_option,
     with_no_plugins,
 )
+from reid_core.cli.config_diff import diff
 from reid_core.cli.schedule import schedule
 from reid_core.config import list_recipes, load_config
 from reid_core.config.load import dump_config
+from reid_core.config.origins import dump_with_origins
 from reid_core.plugins.index import installed
 
 
 @click.group(context_settings=CONTEXT)
 @click.version_option(package_name="reid-core")
 def main() -> None:
-    """Show, check and list configurations."""
+    """Show, check, compare and list configurations."""
 
 
 @main.command()
 @click.argument("name", metavar="FILE|NAME")
 @set_option
+@click.option("--origins", is_flag=True, help="Say behind each value where it was written.")
 @no_plugins_option
 @reports_errors
-def show(name: str, overrides: tuple[str, ...], no_plugins: bool) -> int:
+def show(name: str, overrides: tuple[str, ...], origins: bool, no_plugins: bool) -> int:
     """Print the resolved configuration: everything it extends, all defaults, all overrides."""
     config = load_config(name, with_no_plugins(overrides, no_plugins))
-    click.echo(dump_config(config), nl=False)
+    click.echo(dump_with_origins(config) if origins else dump_config(config), nl=False)
     return 0
 
 
@@ -78,6 +81,7 @@ def list_command(as_json: bool) -> int:
 
 
 main.add_command(schedule)
+main.add_command(diff)
 
 
 def _why_none() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from reid_core.cli.train.request import TrainRequest
+from reid_core.cli.train.settled import settled_before_data
 from reid_core.logs import logging_to
 
 
@@ -13,14 +14,13 @@ def check(request: TrainRequest) -> int:
     config, resume = request.config, request.resume
     from reid_core.engine.default_trainer import DefaultTrainer
     from reid_core.engine.preflight import check_first_batch, check_images
-    from reid_core.engine.provenance import require_components_of_run
     from reid_core.engine.resume import folder_to_resume
 
     with logging_to(verbose=request.verbose):
         folder = folder_to_resume(config, resume)
-        require_components_of_run(config, resume, folder)
+        config = settled_before_data(request, resume, folder)
         trainer = DefaultTrainer(config, folder)
-        trainer.resume_or_load(resume)
+        trainer.resume_or_load(resume, changes=request.changes)
         check_images(trainer)
         check_first_batch(trainer)
     click.echo(

@@ -19,8 +19,12 @@ from reid_core.cli.common import (
     with_no_plugins,
 )
 from reid_core.cli.train.check import check as check_run
-from reid_core.cli.train.config import read_config
+from reid_core.cli.train.config import read_config, resolved_text
+from reid_core.cli.train.dry_run import dry_run as try_out
 from reid_core.cli.train.evaluate import evaluate
+from reid_core.cli.train.find_lr import find_lr as find_learning_rate
+from reid_core.cli.train.modes import require_one_mode
+from reid_core.cli.train.reproduce import reproduce as reproduce_run
 from reid_core.cli.train.request import TrainRequest
 from reid_core.cli.train.run import train
 
@@ -52,6 +56,12 @@ from reid_core.cli.train.run import train
     "--reproduce",
     metavar="RUN",
     help="Do what a run folder says again, in a new folder, and say whether it came out the same.",
+)
+@click.option(
+    "--print-config",
+    is_flag=True,
+    help="Print the configuration that would be run, each value with the place it was written in, "
+    "and stop.",
 )
 @click.option("--check", is_flag=True, help="Do everything up to the first step, then stop.")
 @plugin_file_option
@@ -89,6 +99,7 @@ def main(
     changes: Literal["use", "drop"] | None,
     init_from: str | None,
     reproduce: str | None,
+    print_config: bool,
     check: bool,
     plugin_files: tuple[str, ...],
     no_plugins: bool,
@@ -111,6 +122,18 @@ def main(
     reid-train --config my.yaml --output runs/mine --resume
     """  # noqa: D301
     refuse_extra_arguments(click.get_current_context().args)
+    require_one_mode(
+        {
+            "--print-config": print_config,
+            "--check": check,
+            "--dry-run": dry_run,
+            "--find-lr": find_lr,
+            "--eval-only": eval_only,
+        },
+        beside_training={"--profile": profile, "--trace-hooks": trace_hooks},
+    )
+    if reproduce is not None:
+        return reproduce_run(reproduce, click.get_current_context())
     load_plugin_files(plugin_files)
     settings = {
         "device": device,
@@ -128,8 +151,15 @@ def main(
         trace_hooks=trace_hooks,
         profile=profile,
     )
+    if print_config:
+        click.echo(resolved_text(request.config, config_name, output), nl=False)
+        return 0
     if eval_only:
         return evaluate(request)
     if check:
         return check_run(request)
+    if dry_run:
+        return try_out(request)
+    if find_lr:
+        return find_learning_rate(request)
     return train(request)

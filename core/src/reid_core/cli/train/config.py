@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reid_core.config import Config, load_config
+from reid_core.config.origins import dump_with_origins
 from reid_core.errors import UsageError
 
 
@@ -17,7 +18,14 @@ def read_config(
     resume: str | None,
     output: str | None,
 ) -> Config:
-    """Return the configuration that the options of the command give."""
+    """Return the configuration that the options of the command give.
+
+    Raises:
+        UsageError: There is no recipe, or no path at ``--resume``.
+        ConfigError: The recipe or a setting is wrong.
+    """
+    if resume is not None and not resume.strip():
+        raise UsageError("--resume is empty; expected auto, a checkpoint file or a run folder")
     if name is None:
         name = config_of_run(resume)
         # The run may have been moved since it was started: it goes on where it is now.
@@ -26,6 +34,20 @@ def read_config(
     extra = [f"{k}={json.dumps(v)}" for k, v in settings.items() if v is not None]
     config = load_config(name, [*overrides, *extra])
     return config if output is None else config.with_output(output)
+
+
+def resolved_text(config: Config, name: str | None, output: str | None) -> str:
+    """Return the configuration of a command line as YAML text, with the origin of each value.
+
+    Args:
+        config: What :func:`read_config` returned.
+        name: ``--config``; None where the one of the run to resume is used.
+        output: ``--output``, which is no setting of the configuration's own.
+    """
+    others: dict[tuple[str | int, ...], str] = {}
+    if output is not None or name is None:
+        others["output",] = "--resume" if output is None else "--output"
+    return dump_with_origins(config, others)
 
 
 def config_of_run(resume: str | None) -> str:

@@ -21,6 +21,8 @@ def evaluate(request: TrainRequest) -> int:
     from reid_core.engine.provenance import require_components_of_weights
     from reid_core.engine.weights_info import WeightsInfo
 
+    # Without --resume it is the model that a training would begin with.
+    resume = resume or config.train.init_from
     with logging_to(verbose=request.verbose):
         checkpoint = None if resume is None else _checkpoint_to_evaluate(config, resume)
         if checkpoint is not None:

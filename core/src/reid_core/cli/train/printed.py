@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reid_core.wording import counted
+
 if TYPE_CHECKING:
     from reid_core.engine import DefaultTrainer
     from reid_core.engine.results import Evaluation
@@ -24,8 +26,8 @@ def print_results(trainer: DefaultTrainer) -> None:
         click.echo(f"result  {last.line()}")
         if first is not last:
             click.echo(
-                f"mAP     {first.metrics['mAP']:.1%} after {first.step} steps -> "
-                f"{last.metrics['mAP']:.1%} after {last.step} steps"
+                f"mAP     {first.metrics['mAP']:.1%} after {counted(first.step, 'step')} -> "
+                f"{last.metrics['mAP']:.1%} after {counted(last.step, 'step')}"
             )
     click.echo(f"run     {path}")
     report = path / "report.html"

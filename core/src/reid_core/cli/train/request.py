@@ -19,6 +19,7 @@ class TrainRequest:
         verbose: Whether debug lines are shown.
         trace_hooks: Whether each call of a hook is logged.
         profile: Whether the time of a few steps is measured.
+        hooks: Further hooks, called after those of the configuration.
     """
 
     config: Config
@@ -27,3 +28,4 @@ class TrainRequest:
     verbose: bool = False
     trace_hooks: bool = False
     profile: bool = False
+    hooks: tuple[object, ...] = ()

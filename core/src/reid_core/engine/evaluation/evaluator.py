@@ -91,6 +91,7 @@ class Evaluator:
     ) -> None:
         self.name = test_set.name
         self.test_set = test_set
+        self.device = device
         self._config = config
         self.caveats = test_set.caveats
         self.has_cameras = test_set.rows.has_cameras

@@ -6,12 +6,14 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from reid_core.data.limits import limit_caveats
 from reid_core.engine.evaluation.combined import combined_name, evaluate_combined
 from reid_core.engine.evaluation.details import (
     details_of_combined,
     details_of_retrieval,
     write_details,
 )
+from reid_core.engine.parallel import take_statistics_of_first
 from reid_core.engine.results import Evaluation, feature_of
 from reid_core.evaluation import RetrievalResult
 
@@ -19,6 +21,14 @@ if TYPE_CHECKING:
     from reid_core.engine.default_trainer import DefaultTrainer
 
 log = logging.getLogger("reid_core")
+
+
+def evaluation_names(trainer: DefaultTrainer) -> list[str]:
+    """Return the names that an evaluation has figures under, in their order."""
+    names = [evaluator.name for evaluator in trainer.evaluators]
+    if trainer.config.evaluate.combine and len(names) > 1:
+        names.append(combined_name(trainer.evaluators))
+    return names
 
 
 def evaluate_test_sets(trainer: DefaultTrainer) -> None:
@@ -32,7 +42,10 @@ def evaluate_test_sets(trainer: DefaultTrainer) -> None:
     trainer.combined = None
     for position, evaluator in enumerate(trainer.evaluators):
         trainer.hooks.before_eval(trainer=trainer, name=evaluator.name)
-        retrieval = evaluator.evaluate(trainer.eval_model, trainer.check_interrupt)
+        take_statistics_of_first(trainer.processes, trainer.model, trainer.eval_model)
+        if trainer.parallel is not None:
+            trainer.parallel.refresh_evaluated()
+        retrieval = evaluator.evaluate(trainer.eval_model, trainer.check_own_interrupt)
         retrievals.append(retrieval)
         trainer.rankings += evaluator.rankings(retrieval, seed=trainer.config.seed)
         _add(
@@ -102,7 +115,7 @@ def _add(
             epoch=trainer.iter / len(trainer.data_loader),
             test_feature=feature_of(trainer.eval_model),
             features=features,
-            caveats=caveats,
+            caveats=[*caveats, *limit_caveats(trainer.config.train, len(trainer.data_loader))],
         )
         for result in results
     ]

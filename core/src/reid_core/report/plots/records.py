@@ -35,6 +35,7 @@ class LinePlot:
         curves: The lines, in the order of their colours.
         is_log: Whether the horizontal axis is logarithmic.
         is_share: Whether values are fractions, drawn from 0 to 100 %.
+        holds_zero: Whether the axis of values holds zero; shares have an axis of their own.
     """
 
     stem: str
@@ -44,6 +45,7 @@ class LinePlot:
     curves: tuple[Curve, ...]
     is_log: bool = False
     is_share: bool = False
+    holds_zero: bool = True
 
 
 @dataclass(frozen=True)

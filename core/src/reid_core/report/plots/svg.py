@@ -46,12 +46,13 @@ def draw_lines(plot: LinePlot) -> Markup:
 def line_scales(plot: LinePlot) -> tuple[Scale, Scale]:
     """Return the axes of a plot of lines.
 
-    They hold zero: a cut axis exaggerates differences. Only shares of at least ``MIN_TO_CUT`` would
-    be one line at the top, and get an axis of their own, up to 100 %.
+    They hold zero, unless the plot does without: a cut axis exaggerates differences. Only shares of
+    at least ``MIN_TO_CUT`` would be one line at the top, and get an axis of their own, up to 100 %.
     """
     places = [place for curve in plot.curves for place in curve.x]
     values = [value for curve in plot.curves for value in curve.y if math.isfinite(value)]
-    y = linear_scale([0.0, 100.0]) if plot.is_share else linear_scale([0.0, *values])
+    shown = [0.0, *values] if plot.holds_zero else values
+    y = linear_scale([0.0, 100.0] if plot.is_share else shown)
     if plot.is_share and values and min(values) >= MIN_TO_CUT:
         y = linear_scale([100 * min(values), 100.0])
     if plot.is_log:
