@@ -211,14 +211,14 @@ def test_resume_with_other_identities_or_batches_is_refused(tiny_config, tiny_re
     first = trained(tiny_config)
     smaller = load_config(tiny_recipe, {"data.batch.identities": 2})
     with pytest.raises(CheckpointError, match="epochs had 4 steps, now one has 6"):
-        DefaultTrainer(smaller).resume_or_load(first.folder.path)
+        DefaultTrainer(smaller).resume_or_load(first.folder.path, changes="use")
     root = tmp_path / "fewer"
     shutil.copytree(tiny_config.data.train[0].parameters["root"], root)
     for path in (root / "bounding_box_train").glob("0001_*"):
         path.unlink()
     fewer = load_config(tiny_recipe, {"data.train": [{"name": "market1501", "root": str(root)}]})
     with pytest.raises(CheckpointError, match="trained on other identities"):
-        DefaultTrainer(fewer).resume_or_load(first.folder.path)
+        DefaultTrainer(fewer).resume_or_load(first.folder.path, changes="use")
 
 
 def test_a_changed_setting_is_said_and_used_on_resume(tiny_config, tiny_recipe, caplog):
@@ -227,7 +227,7 @@ def test_a_changed_setting_is_said_and_used_on_resume(tiny_config, tiny_recipe, 
         tiny_recipe, {"output": tiny_config.output, "optimizer.lr": 0.02, "epochs": 5}
     )
     again = DefaultTrainer(changed)
-    again.resume_or_load("auto")
+    again.resume_or_load("auto", changes="use")
     assert "train.optimizer.lr is 0.02 now, was 0.01 in the checkpoint" in caplog.text
     assert "train.epochs is 5 now, was 4 in the checkpoint" in caplog.text
     assert again.optimizer.param_groups[0]["initial_lr"] == 0.02

@@ -56,7 +56,7 @@ def test_a_run_on_a_set_of_another_name_is_told_so_when_it_is_resumed(tiny_recip
     trainer.train()
     renamed = {**output, "data.train": [{**train, "title": "mine"}]}
     with pytest.raises(CheckpointError, match=r"data set called market1501; data\.train calls it"):
-        DefaultTrainer(load_config(tiny_recipe, renamed)).resume_or_load("auto")
+        DefaultTrainer(load_config(tiny_recipe, renamed)).resume_or_load("auto", changes="use")
     assert np.isfinite(trainer.results.best.value)
 
 

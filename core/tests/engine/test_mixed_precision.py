@@ -79,6 +79,24 @@ def test_an_overflow_changes_neither_weights_nor_schedule(tiny_config):  # B118
     assert (trainer.skipped_steps, trainer.steps_done) == (1, 16)
 
 
+def test_a_batch_that_is_not_finite_leaves_no_trace_in_batch_statistics(tiny_config):
+    class OneBadBatch(ScalingTrainer):
+        def compute_gradients(self, batch):
+            if self.iter == 2:
+                batch = batch.with_images(batch.images * float("nan"))
+            return super().compute_gradients(batch)
+
+    trainer = OneBadBatch(tiny_config)
+    trainer.train()
+    assert trainer.skipped_steps == 1
+    buffers = dict(trainer.model.named_buffers())
+    means = [name for name in buffers if name.endswith("running_mean")]
+    assert means
+    assert all(bool(buffers[name].isfinite().all()) for name in means)
+    counts = {int(value) for name, value in buffers.items() if name.endswith("batches_tracked")}
+    assert counts == {15}, "nor is the batch counted"
+
+
 def test_what_is_counted_by_updates_can_see_them(tiny_config):
     trainer = trained(tiny_config, (0, 1, 5))
     assert trainer.steps_done - trainer.skipped_steps == 13
@@ -130,7 +148,7 @@ def test_a_checkpoint_without_a_scale_is_resumed(tiny_recipe, tmp_path):
     DefaultTrainer(config).train()
     config = load_config(tiny_recipe, {"output": str(tmp_path / "run"), "train.epochs": 2})
     resumed = ScalingTrainer(config)
-    resumed.resume_or_load("auto")
+    resumed.resume_or_load("auto", changes="use")
     assert (resumed.scaler.scale, resumed.skipped_steps) == (1024.0, 0)
     assert resumed.train().status == "completed"
 

@@ -40,7 +40,7 @@ def test_frozen_layers_stay_frozen_in_a_resumed_run(tiny_recipe, tmp_path):
         {"output": str(tmp_path / "run"), "train.optimizer.frozen": ["backbone.norm.*"]},
     )
     resumed = DefaultTrainer(config)
-    resumed.resume_or_load("auto")
+    resumed.resume_or_load("auto", changes="use")
     resumed.train()
     for key, value in trainer.model.backbone.norm.state_dict().items():
         assert torch.equal(value, resumed.model.backbone.norm.state_dict()[key]), key

@@ -7,6 +7,11 @@ import sys
 import pytest
 
 from reid_core.config import Config
+from reid_core.engine.fingerprint import SetFingerprint
+from reid_core.engine.git_state import GitState
+from reid_core.engine.numerics import Numerics
+from reid_core.engine.packages import Package
+from reid_core.engine.run_facts import RunFacts
 from reid_core.engine.run_folder import RunFolder
 from reid_core.errors import UsageError
 from reid_core.plugins.component_ref import ComponentRef
@@ -103,3 +108,75 @@ def test_a_folder_with_anything_to_lose_is_not_used_again(folder, loss):
         (folder.path / "status.json").write_text("{")
     with pytest.raises(UsageError, match="holds a run already"):
         RunFolder(folder.path).require_unused()
+
+
+def facts(**changes):
+    """Facts of a run without components; git knows no repository unless one is given."""
+    made = {
+        "seed": 5,
+        "components": (),
+        "data": (SetFingerprint("train", "mine", 4, 2, 1, "c0ffee", "4 files"),),
+        "numerics": Numerics(deterministic=True),
+        "num_processes": 2,
+        "git": None,
+        "plugin_git": {},
+        "packages": (Package("abc", "1"), Package("mine", "2", "/home/me")),
+    }
+    return RunFacts(**{**made, **changes})
+
+
+def repository(diff):
+    return GitState("/code", "abc1", "work", ("a.py",) if diff else (), int(bool(diff)), diff)
+
+
+def test_a_training_says_what_it_is_made_of(folder):
+    found = facts(git=repository("+x"), plugin_git={"reid-plugin-x": repository("")})
+    folder.write_start(Config(), [], found)
+    assert json.loads((folder.path / "data.json").read_text())[0]["columns"] == "c0ffee"
+    lines = (folder.path / "packages.txt").read_text().splitlines()
+    assert lines == ["abc==1", "mine==2  # editable: /home/me"]
+    assert (folder.path / "git.diff").read_text() == "+x"
+    environment = json.loads((folder.path / "env.json").read_text())
+    assert (environment["seed"], environment["processes"]) == (5, 2)
+    assert environment["numerics"]["deterministic"] is True
+    assert environment["git"] == {
+        "root": "/code",
+        "commit": "abc1",
+        "branch": "work",
+        "dirty": ["a.py"],
+        "num_dirty": 1,
+    }
+    assert environment["plugin_git"] == {"reid-plugin-x": {"commit": "abc1", "num_dirty": 0}}
+    assert json.loads(json.dumps(found.saved)) == found.saved
+
+
+def test_a_diff_that_is_no_more_is_kept_under_a_number(folder):
+    folder.write_start(Config(), [], facts(git=repository("+x")))
+    folder.write_start(Config(), [], facts(git=repository("")))
+    assert "git.diff" not in names_in(folder)
+    assert (folder.path / "git.1.diff").read_text() == "+x"
+    assert "env.1.json" in names_in(folder)
+    folder.write_start(Config(), [], facts())
+    assert "git.2.diff" not in names_in(folder)
+    assert json.loads((folder.path / "env.json").read_text())["git"] is None
+
+
+# B133
+def test_a_made_up_name_that_a_run_of_the_same_second_has_is_no_mistake(tmp_path):
+    first, second = (RunFolder(tmp_path / "run", is_free_choice=True) for _ in range(2))
+    first.claim()
+    (first.path / "metrics.jsonl").write_text('{"step": 1}\n')
+    second.require_unused()
+    second.claim()
+    assert (first.path.name, second.path.name) == ("run", "run-2")
+
+
+def test_an_output_that_cannot_be_made_is_the_users_mistake(tmp_path, monkeypatch):
+    def no_space(self, *args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.mkdir", no_space)
+    for is_free in (False, True):
+        folder = RunFolder(tmp_path / "run", is_free_choice=is_free)
+        with pytest.raises(UsageError, match="run cannot be made: No space left on device; choose"):
+            folder.claim()

@@ -29,16 +29,19 @@ class BrokenImagesFile:
     """Lists broken images in the run folder as they are met; a hook of runs that skip them.
 
     A run that is resumed keeps what its earlier part listed. Without broken images there is no
-    file.
+    file. What other processes met in training is added at the end of each epoch.
     """
 
     def __init__(self) -> None:
         self._earlier: list[_Entry] = []
+        self._others: list[_Entry] = []
         self._num_written = 0
 
     @hookimpl
     def before_train(self, trainer: DefaultTrainer) -> None:
         """Read what an earlier part of the run listed; a new run begins without."""
+        if not trainer.is_first:
+            return
         path = trainer.folder.path / NAME
         if trainer.start_iter > 0:
             self._earlier = _read(path)
@@ -51,6 +54,14 @@ class BrokenImagesFile:
         self._update(trainer)
 
     @hookimpl
+    def after_epoch(self, trainer: DefaultTrainer) -> None:
+        """Let the first process know what the others met."""
+        if trainer.processes.count > 1:
+            own = [] if trainer.is_first else _met_in_training(trainer)
+            self._others = trainer.processes.gather(own)
+            self._update(trainer)
+
+    @hookimpl
     def after_eval(self, trainer: DefaultTrainer) -> None:
         """Write the file anew if a test image was left out."""
         self._update(trainer)
@@ -58,6 +69,8 @@ class BrokenImagesFile:
     @hookimpl(tryfirst=True)
     def after_train(self, trainer: DefaultTrainer) -> None:
         """Write what the last batches met, and say how many there were."""
+        if not trainer.is_first:
+            return
         self._update(trainer)
         entries = self._entries(trainer)
         if entries:
@@ -71,8 +84,8 @@ class BrokenImagesFile:
             )
 
     def _update(self, trainer: DefaultTrainer) -> None:
-        num_met = _num_met(trainer)
-        if num_met == self._num_written:
+        num_met = _num_met(trainer) + len(self._others)
+        if num_met == self._num_written or not trainer.is_first:
             return
         text = json.dumps(
             {"schema": 1, "images": self._entries(trainer)}, indent=2, ensure_ascii=False
@@ -82,7 +95,7 @@ class BrokenImagesFile:
 
     def _entries(self, trainer: DefaultTrainer) -> list[_Entry]:
         entries: dict[tuple[object, ...], _Entry] = {}
-        for entry in [*self._earlier, *_met(trainer)]:
+        for entry in [*self._earlier, *_met(trainer), *self._others]:
             entries.setdefault(tuple(entry.get(key) for key in _IDENTITY), entry)
         return list(entries.values())
 
@@ -94,12 +107,16 @@ def _num_met(trainer: DefaultTrainer) -> int:
 
 
 def _met(trainer: DefaultTrainer) -> Iterator[_Entry]:
-    if isinstance(trainer.data_loader, TrainLoader):
-        for image in trainer.data_loader.broken:
-            yield {"use": "train", **asdict(image)}
+    yield from _met_in_training(trainer)
     for evaluator in trainer.evaluators:
         for image in evaluator.broken:
             yield {"use": "test", **asdict(image)}
+
+
+def _met_in_training(trainer: DefaultTrainer) -> list[_Entry]:
+    loader = trainer.data_loader
+    found = loader.broken if isinstance(loader, TrainLoader) else ()
+    return [{"use": "train", **asdict(image)} for image in found]
 
 
 def _read(path: Path) -> list[_Entry]:

@@ -13,37 +13,48 @@ from torch import nn
 
 from reid_core.checkpoint.random_state import seed_everything
 from reid_core.config import Config
-from reid_core.contracts import Batch, ReidModel, TrainOutput
+from reid_core.contracts import Batch, ReidModel
 from reid_core.data.cameras import CameraMap, number_of_views
 from reid_core.data.labels import LabelMap
 from reid_core.data.loader import TrainLoader
 from reid_core.data.sources import Sources
 from reid_core.data.train_data import build_train_loader
+from reid_core.distributed.join import current_processes
+from reid_core.distributed.processes import Processes
 from reid_core.engine.broken_images_file import BrokenImagesFile
+from reid_core.engine.changes import Decision
 from reid_core.engine.check import build_hooks, check_config
 from reid_core.engine.collapse_watch import CollapseWatch
+from reid_core.engine.compiled import uncompiled
+from reid_core.engine.data_changes import settle_data
 from reid_core.engine.data_check import check_data
 from reid_core.engine.device import pick_device
 from reid_core.engine.evaluation.combined import Combined, require_combinable
 from reid_core.engine.evaluation.evaluator import Evaluator, Retrieval
 from reid_core.engine.evaluation.parts import build_protocol
 from reid_core.engine.evaluation.run import evaluate_test_sets
+from reid_core.engine.fsdp import require_fsdp_fits
+from reid_core.engine.hook_share import hooks_of_process
+from reid_core.engine.init_from import InitialWeights, init_from
 from reid_core.engine.loss_scaler import LossScaler
 from reid_core.engine.meter import Meter
+from reid_core.engine.numerics import Numerics
+from reid_core.engine.out_of_memory import explained_out_of_memory
 from reid_core.engine.outcome import Outcome
-from reid_core.engine.precision import autocast_dtype, loss_scaler
+from reid_core.engine.parallel_start import claim_together, find_together, seed_process
+from reid_core.engine.precision import loss_scaler
 from reid_core.engine.restore import report_differences, restore
 from reid_core.engine.results import Results
-from reid_core.engine.resume import find_checkpoint
+from reid_core.engine.run_facts import RunFacts
 from reid_core.engine.run_folder import RunFolder
 from reid_core.engine.scalars import checked_scalars
-from reid_core.engine.simple_trainer import EpochLoader, SimpleTrainer
+from reid_core.engine.simple_trainer import EpochLoader
 from reid_core.engine.state import state_of
 from reid_core.engine.status_file import StatusFile
+from reid_core.engine.step_trainer import StepTrainer
 from reid_core.models.build import build_model
 from reid_core.models.weighted_losses import losses_of
 from reid_core.optim import LearningRate, build_clip, build_optimizer
-from reid_core.optim.frozen import freeze
 from reid_core.optim.groups import describe_groups
 from reid_core.plugins.index import disabled_plugins
 
@@ -66,7 +77,7 @@ def _with_its_plugins(
     return run
 
 
-class DefaultTrainer(SimpleTrainer):
+class DefaultTrainer(StepTrainer):
     """Builds model, data, optimizer, schedule and hooks from a config, and trains.
 
     The whole of it::
@@ -81,6 +92,7 @@ class DefaultTrainer(SimpleTrainer):
     Args:
         config: The resolved configuration.
         folder: The run folder; by default the one the config asks for.
+        processes: Those that train together; by default all of torch's default process group.
 
     Raises:
         ConfigError: Parameters do not fit; said before data is read.
@@ -88,17 +100,26 @@ class DefaultTrainer(SimpleTrainer):
         DataError: A data set cannot serve this run; said before the first step.
     """
 
-    def __init__(self, config: Config, folder: RunFolder | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        folder: RunFolder | None = None,
+        *,
+        processes: Processes | None = None,
+    ) -> None:
+        self.processes = current_processes() if processes is None else processes
         with disabled_plugins(config.plugins.disable):
             self._build(config, folder)
 
     def _build(self, config: Config, folder: RunFolder | None) -> None:
         self.config = config
         self.components = check_config(config)
-        self.folder = folder or RunFolder.for_config(config)
+        require_fsdp_fits(config, build_hooks(config), self.processes.count)
+        self.folder = self.processes.from_first(folder or RunFolder.for_config(config))
         # Whether what is in the folder is this run's.
         self._may_continue = False
         self.device = pick_device(config.device)
+        self.numerics = Numerics.of_config(config.train, self.device)
         seed_everything(config.seed)
         self.sources = Sources(
             train=config.data.train,
@@ -116,8 +137,7 @@ class DefaultTrainer(SimpleTrainer):
         for evaluator in self.evaluators:
             evaluator.condition_on(model.conditions, self.camera_map)
             evaluator.check_model(model)
-        self._frozen_statistics = freeze(model, config.train.optimizer.frozen)
-        self._autocast_dtype = autocast_dtype(config.train.precision, self.device)
+        self.prepare_step(model)
         super().__init__(
             model,
             self.build_train_loader(),
@@ -129,7 +149,10 @@ class DefaultTrainer(SimpleTrainer):
             summary = self.data_loader.summary()
             log.info("training: %d identities, %s", self.label_map.num_classes, summary)
         #: The model that is evaluated and exported; a hook such as ema puts its own here.
-        self.eval_model: ReidModel = model
+        self.eval_model: ReidModel = self.parallel.evaluated if self.parallel else model
+        #: What training began with, where that was ``train.init_from``.
+        self.initial_weights: InitialWeights | None = None
+        self._has_begun = False
         self.results = Results()
         #: Ranked galleries of the newest evaluation, as ``ranks.json`` holds them.
         self.rankings: list[dict[str, object]] = []
@@ -141,14 +164,19 @@ class DefaultTrainer(SimpleTrainer):
         self.learning_rate = self.build_learning_rate()
         self.max_iter = config.train.epochs * len(self.data_loader)
         self.meter = Meter(config.train.log_every)
-        self.hooks.add(self.meter, id="meter")
-        self.hooks.add(StatusFile(), id="status")
-        self.hooks.add(CollapseWatch(), id="collapse_watch")
+        hooks: list[tuple[str | None, object]] = [
+            # Before the meter: a row is written of steps that have been looked at.
+            ("divergence", self.divergence),
+            ("meter", self.meter),
+            ("status", StatusFile()),
+            ("collapse_watch", CollapseWatch()),
+        ]
         if config.data.broken_images == "skip":
-            self.hooks.add(BrokenImagesFile(), id="broken_images")
-        self.hooks.extend(self.build_hooks())
+            hooks.append(("broken_images", BrokenImagesFile()))
+        self.hooks.extend(hooks_of_process([*hooks, *self.build_hooks()], self.processes))
         self.hooks.stop_for([h.key for h in config.all_hooks if h.on_error == "raise"])
         self.hooks.bind(self)
+        seed_process(config.seed, self.processes)
 
     # The parts; override one to change it.
 
@@ -164,7 +192,11 @@ class DefaultTrainer(SimpleTrainer):
     def build_train_loader(self) -> EpochLoader:
         """Build the loader of training batches."""
         return build_train_loader(
-            self.config, self.train_manifests, self.label_map, device=self.device
+            self.config,
+            self.train_manifests,
+            self.label_map,
+            device=self.device,
+            processes=self.processes,
         )
 
     def build_optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
@@ -188,7 +220,10 @@ class DefaultTrainer(SimpleTrainer):
         """Build an evaluator for each test set; none when evaluation is off."""
         if self.config.evaluate.every == 0:
             return []
-        made = [Evaluator(s, self.config, self.device) for s in self.sources.test_sets()]
+        made = [
+            Evaluator(test_set, self.config, self.device, self.processes)
+            for test_set in self.sources.test_sets()
+        ]
         require_combinable(made, self.config)
         return made
 
@@ -199,32 +234,40 @@ class DefaultTrainer(SimpleTrainer):
     # Training.
 
     @_with_its_plugins
-    def resume_or_load(self, resume: str | Path | None = None) -> None:
-        """Go on with an earlier run, if asked to.
+    def resume_or_load(
+        self, resume: str | Path | None = None, *, changes: Decision | None = None
+    ) -> None:
+        """Go on with an earlier run if asked to, or begin with the weights of ``train.init_from``.
 
         Args:
             resume: None starts anew. ``"auto"`` goes on from the newest whole checkpoint of the run
                 folder, and starts anew, in the same folder, when there is none. A path goes on
                 from that checkpoint, or from the newest one of that run folder.
+            changes: ``"use"`` goes on with what the configuration says now where it says something
+                else than the checkpoint's.
 
         Raises:
-            UsageError: A new run would overwrite an old one.
-            CheckpointError: There is no usable checkpoint at the path.
+            UsageError: A new run would overwrite an old one, or the configuration has changed and
+                nobody has said what counts.
+            CheckpointError: There is no usable checkpoint at the path, or ``train.init_from`` does
+                not fit.
         """
-        found = find_checkpoint(resume, self.folder)
+        found = find_together(resume, self.folder, self.processes)
         if found is None:
             if resume is None:
                 self.folder.require_unused()
             else:
                 log.info("no checkpoint in %s: starting anew", self.folder.path)
                 self._may_continue = True
+            self._begin()
             return
         path, state = found
         # Going on in the folder of another run would mix the two.
         self._may_continue = self.folder.path.resolve() in path.resolve().parents
         if not self._may_continue:
             self.folder.require_unused()
-        report_differences(state, self.config, self.components)
+        report_differences(state, self.config, self.components, decision=changes, source=path)
+        settle_data(self, state, decision=changes, source=path)
         self.load_state_dict(state)
         log.info("resumed from %s after step %d (epoch %d)", path, self.start_iter, self.epoch)
 
@@ -239,20 +282,30 @@ class DefaultTrainer(SimpleTrainer):
         Returns:
             How it ended; the metrics are in ``results``.
         """
+        self._begin()
         self.claim_folder()
         self.hooks.warn_of_unclaimed_state()
-        self.folder.write_start(self.config, self.components)
+        if self.is_first:
+            self.folder.write_start(self.config, self.components, self.facts)
         losses = losses_of(self.model)
         if losses is not None:
             log.info("losses: %s", losses.describe())
         log.info("optimizer %s", self.config.train.optimizer.name)
         for line in describe_groups(self.optimizer.param_groups):
             log.info("  %s", line)
-        self.folder.write_status("running")
-        return super().train(
-            self.start_iter if start_iter is None else start_iter,
-            self.max_iter if max_iter is None else max_iter,
-        )
+        if self.is_first:
+            self.folder.write_status("running")
+        log.info("numerics: %s", self.numerics.line())
+        with self.numerics.applied():
+            return super().train(
+                self.start_iter if start_iter is None else start_iter,
+                self.max_iter if max_iter is None else max_iter,
+            )
+
+    @functools.cached_property
+    def facts(self) -> RunFacts:
+        """What the run is made of beside its configuration; looked up when first asked for."""
+        return RunFacts.of(self)
 
     def claim_folder(self) -> None:
         """Make the run folder this trainer's own; done by :meth:`train` if it was not before.
@@ -261,17 +314,8 @@ class DefaultTrainer(SimpleTrainer):
             UsageError: It holds another run.
         """
         if not self._may_continue:
-            self.folder.claim()
+            claim_together(self.folder, self.processes)
             self._may_continue = True
-
-    def forward(self, batch: Batch) -> TrainOutput:
-        """Compute the losses of a batch in the configured precision."""
-        # Here and not once: an evaluation puts the whole model back into training mode.
-        self._frozen_statistics.hold()
-        batch = batch.with_images(batch.images.contiguous(memory_format=self._memory_format))
-        dtype = self._autocast_dtype
-        with torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None):
-            return super().forward(batch)
 
     def _models(self) -> list[nn.Module]:
         return [self.model, self.eval_model]
@@ -287,19 +331,9 @@ class DefaultTrainer(SimpleTrainer):
         Returns:
             Metrics as fractions, by test set.
         """
-        evaluate_test_sets(self)
+        with uncompiled(self.config.train.compile), explained_out_of_memory(self, "evaluation"):
+            evaluate_test_sets(self)
         return self.results.latest()
-
-    @property
-    def _memory_format(self) -> torch.memory_format:
-        is_last = self.config.train.channels_last
-        return torch.channels_last if is_last else torch.contiguous_format
-
-    @property
-    def current_lr(self) -> float:
-        """The learning rate of the step, before the factors of the parameter groups."""
-        group = self.optimizer.param_groups[0]
-        return float(group["lr"] * (self.config.train.optimizer.lr / group["initial_lr"]))
 
     def log_scalars(self, step: int, scalars: Mapping[str, float]) -> None:
         """Store numbers and hand them to the hooks.
@@ -342,13 +376,22 @@ class DefaultTrainer(SimpleTrainer):
             CheckpointError: It belongs to another model, other identities, or another epoch length.
         """
         restore(self, state)
+        self._has_begun = True
+
+    def _begin(self) -> None:
+        """Load what training begins with, once, and not where a checkpoint was loaded."""
+        source = self.config.train.init_from
+        if source is not None and not self._has_begun:
+            self.initial_weights = init_from(self, source)
+        self._has_begun = True
 
     def _wind_up(self, outcome: Outcome) -> None:
         try:
             super()._wind_up(outcome)
         except BaseException as error:
             # The run itself had ended well; a hook's last work, the report say, had not.
-            self.folder.write_status(
-                "failed", step=self.iter, max_step=self.max_iter, reason=repr(error)
-            )
+            if self.is_first:
+                self.folder.write_status(
+                    "failed", step=self.iter, max_step=self.max_iter, reason=repr(error)
+                )
             raise

@@ -38,7 +38,15 @@ class LossScaler:
 
     def backward(self, loss: Tensor, optimizer: torch.optim.Optimizer) -> None:
         """Compute the gradients of a scalar loss; they are those of the loss as it is."""
-        self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+        self.scaled(loss).backward()  # type: ignore[no-untyped-call]
+        self.unscale(optimizer)
+
+    def scaled(self, loss: Tensor) -> Tensor:
+        """Return a scalar loss times the factor."""
+        return self._scaler.scale(loss)
+
+    def unscale(self, optimizer: torch.optim.Optimizer) -> None:
+        """Divide all gradients by the factor; once a step, when all of them are there."""
         self._scaler.unscale_(optimizer)
 
     def step(self, optimizer: torch.optim.Optimizer) -> bool:

@@ -38,6 +38,11 @@ class Meter:
         self._since = time.perf_counter()
         self._lr = float("nan")
 
+    @property
+    def pending_since(self) -> int | None:
+        """Steps done before the first one that is in no row yet; None where all are in one."""
+        return self._pending[0][0] if self._pending else None
+
     def timed(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Pass batches on and measure how long each was waited for."""
         iterator = iter(batches)
@@ -114,7 +119,8 @@ class Meter:
             "time/data": self._data_seconds / len(steps),
         }
         self._since, self._data_seconds = now, 0.0
-        skipped = {} if trainer.scaler is None else {"skipped_steps": trainer.skipped_steps}
+        may_skip = trainer.scaler is not None or trainer.config.train.on_nan != "stop"
+        skipped = {"skipped_steps": trainer.skipped_steps} if may_skip else {}
         trainer.log_scalars(steps[-1] + 1, {**means, "lr": self._lr, **skipped, **times})
 
     def _read(self) -> tuple[list[int], list[dict[str, float]]]:

@@ -5,25 +5,23 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import platform
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from reid_core.checkpoint.atomic import write_bytes_atomically, write_text_atomically
 from reid_core.checkpoint.folder import CheckpointFolder
 from reid_core.config import Config
 from reid_core.config.load import dump_config
+from reid_core.engine.environment import environment
 from reid_core.errors import UsageError
+from reid_core.paths import require_writable
 from reid_core.plugins.index import ComponentRef
 from reid_core.plugins.local_files import PluginFile, plugin_files
-from reid_core.plugins.metadata import PLUGIN_API, installed_version
 
-#: What :meth:`RunFolder.write_start` writes.
-_START = ("config.yaml", "components.json", "env.json")
+if TYPE_CHECKING:
+    from reid_core.engine.run_facts import RunFacts
 
 #: Files that show that a folder holds a run.
 _MARKS = ("config.yaml", "checkpoints", "metrics.jsonl")
@@ -35,10 +33,12 @@ class RunFolder:
     Args:
         path: The folder; made when something is written.
         is_free_choice: Whether the name was made up here, so that another one would do as well.
+        is_own: Whether what is in it comes from an earlier start of the same job.
     """
 
-    def __init__(self, path: Path, *, is_free_choice: bool = False) -> None:
+    def __init__(self, path: Path, *, is_free_choice: bool = False, is_own: bool = False) -> None:
         self.path = path
+        self._is_own = is_own
         self._is_free_choice = is_free_choice
 
     @classmethod
@@ -54,10 +54,19 @@ class RunFolder:
         """Make the folder, so that no other run takes it.
 
         Raises:
-            UsageError: It holds a run, and its name was asked for.
+            UsageError: It holds a run, and its name was asked for; or it cannot be made.
         """
+        self.require_unused()
+        try:
+            self._make()
+        except OSError as error:
+            raise UsageError(
+                f"output {self.path} cannot be made: {error.strerror or error}; choose another "
+                "folder by --output"
+            ) from error
+
+    def _make(self) -> None:
         if not self._is_free_choice:
-            self.require_unused()
             self.path.mkdir(parents=True, exist_ok=True)
             return
         base, number = self.path, 1
@@ -81,13 +90,15 @@ class RunFolder:
         return any((self.path / mark).exists() for mark in _MARKS)
 
     def require_unused(self) -> None:
-        """Refuse a folder that holds a run.
+        """Refuse a folder that holds a run, or that nothing could be written into.
 
         Raises:
-            UsageError: It does.
+            UsageError: It does, and its name was asked for; or it cannot be written.
         """
-        if self.path.is_file():
-            raise UsageError(f"output {self.path} is a file; expected a folder or a new name")
+        require_writable(self.path)
+        # Where it is: a run of the same second has it; another name is found by the claim.
+        if self._is_own or self._is_free_choice:
+            return
         if self.holds_a_run() and not self._failed_before_its_first_step():
             raise UsageError(
                 f"output {self.path} holds a run already; go on with it by --resume, or choose "
@@ -105,31 +116,48 @@ class RunFolder:
             return False
         return bool(status.get("state") == "failed" and status.get("step") == 0)
 
-    def write_start(self, config: Config, components: Sequence[ComponentRef]) -> None:
-        """Write what the run is: resolved config, components, environment.
+    def write_start(
+        self,
+        config: Config,
+        components: Sequence[ComponentRef],
+        facts: RunFacts | None = None,
+    ) -> None:
+        """Write what the run is: resolved config, components, environment, data, git.
 
         What an earlier part of the run wrote, and what differs now, is kept under a number.
+
+        Args:
+            config: The resolved configuration.
+            components: What the run uses.
+            facts: What a training is made of besides; None for what is none.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        copies = {file.path: self._keep_plugin_file(file) for file in plugin_files()}
-        texts = (
-            dump_config(config),
-            _json([asdict(ref) for ref in components]),
-            _json(environment(components, copies)),
-        )
-        self._keep_earlier(dict(zip(_START, texts, strict=True)))
-        for name, text in zip(_START, texts, strict=True):
-            write_text_atomically(self.path / name, text)
+        files = {file: self._keep_plugin_file(file) for file in plugin_files()}
+        found = environment(components, files) if facts is None else facts.environment(files)
+        texts: dict[str, str | None] = {
+            "config.yaml": dump_config(config),
+            "components.json": _json([asdict(ref) for ref in components]),
+            "env.json": _json(found),
+            **({} if facts is None else facts.files()),
+        }
+        self._keep_earlier(texts)
+        for name, text in texts.items():
+            if text is not None:
+                write_text_atomically(self.path / name, text)
 
-    def _keep_earlier(self, texts: Mapping[str, str]) -> None:
-        """Copy what is about to be replaced by something else, to ``env.1.json`` and so on."""
+    def _keep_earlier(self, texts: Mapping[str, str | None]) -> None:
+        """Keep what is about to be replaced by something else, as ``env.1.json`` and so on."""
         number = 1
         while any((self.path / _numbered(name, number)).exists() for name in texts):
             number += 1
         for name, text in texts.items():
-            path = self.path / name
-            if path.exists() and (content := path.read_bytes()) != text.encode():
-                write_bytes_atomically(self.path / _numbered(name, number), content)
+            path, kept = self.path / name, self.path / _numbered(name, number)
+            if not path.exists():
+                continue
+            if text is None:
+                path.replace(kept)
+            elif (content := path.read_bytes()) != text.encode():
+                write_bytes_atomically(kept, content)
 
     def _keep_plugin_file(self, file: PluginFile) -> str:
         """Copy local code, without which the run cannot be understood; say where to."""
@@ -179,31 +207,3 @@ def _numbered(name: str, number: int) -> str:
 
 def _json(content: object) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-
-
-def environment(
-    components: Sequence[ComponentRef], copies: Mapping[Path, str]
-) -> dict[str, object]:
-    """Return versions and hardware, as plain types.
-
-    Args:
-        components: What the run uses.
-        copies: Where in the run folder the copy of each file with local code is.
-    """
-    dists = sorted({ref.dist for ref in components} | {"torch", "torchvision", "numpy", "timm"})
-    versions = {dist: installed_version(dist) for dist in dists}
-    accelerator = torch.accelerator.current_accelerator(check_available=True)
-    return {
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "device": str(accelerator or "cpu"),
-        "cores": os.cpu_count(),
-        "torch_threads": torch.get_num_threads(),
-        "command": sys.argv,
-        "plugin_api": PLUGIN_API,
-        "plugin_files": [
-            {"path": str(file.path), "sha256": file.sha256, "copy": copies[file.path]}
-            for file in plugin_files()
-        ],
-        **{dist: version for dist, version in versions.items() if version},
-    }

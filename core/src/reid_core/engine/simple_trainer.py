@@ -55,7 +55,7 @@ class SimpleTrainer(TrainerBase):
         scaler: Scales the loss for float16; None does not.
 
     Attributes:
-        skipped_steps: Steps whose update was skipped, because a gradient was not finite in float16.
+        skipped_steps: Steps whose update was skipped, because a number was not finite.
 
     Raises:
         ConfigError: The loader has no length, or an epoch of 0 batches.
@@ -96,12 +96,20 @@ class SimpleTrainer(TrainerBase):
         Raises:
             TrainingError: The model is in evaluation mode, or returned no scalar losses.
         """
+        self.require_training_mode()
+        return as_train_output(self.call_model(batch))
+
+    def require_training_mode(self) -> None:
+        """Check that the model would return losses.
+
+        Raises:
+            TrainingError: It is in evaluation mode.
+        """
         if not self.model.training:
             raise TrainingError(
                 "the model is in evaluation mode, where it returns embeddings and not losses; "
                 "something called model.eval() and did not call model.train() afterwards"
             )
-        return as_train_output(self.call_model(batch))
 
     def call_model(self, batch: Batch) -> object:
         """Call the model in training mode; what it returns is not checked yet."""

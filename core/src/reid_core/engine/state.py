@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reid_core.checkpoint.random_state import random_state
+from reid_core.distributed.shares import whole
+from reid_core.engine.rank_random import random_of_ranks
 
 if TYPE_CHECKING:
     from reid_core.engine.default_trainer import DefaultTrainer
@@ -18,11 +20,12 @@ def state_of(trainer: DefaultTrainer, *, leave_out_broken: bool = False) -> dict
         leave_out_broken: Whether a hook whose state cannot be had is left out.
     """
     per_epoch, step = len(trainer.data_loader), trainer.steps_done
-    has_own = trainer.eval_model is not trainer.model
+    plain = trainer.parallel.evaluated if trainer.parallel is not None else trainer.model
+    has_own = trainer.eval_model is not plain
     return {
-        "model": trainer.model.state_dict(),
+        "model": whole(trainer.model.state_dict()),
         "eval_model": trainer.eval_model.state_dict() if has_own else None,
-        "optimizer": trainer.optimizer.state_dict(),
+        "optimizer": whole(trainer.optimizer.state_dict()),
         # For people who open the file: the rate is a function of the step.
         "schedule": {"lr": [group["lr"] for group in trainer.optimizer.param_groups]},
         "scaler": trainer.scaler.state_dict() if trainer.scaler is not None else None,
@@ -34,6 +37,7 @@ def state_of(trainer: DefaultTrainer, *, leave_out_broken: bool = False) -> dict
         "results": trainer.results.to_plain(),
         "hooks": trainer.hooks.state_dict(leave_out_broken=leave_out_broken),
         "random": random_state(),
+        **random_of_ranks(trainer.processes, is_failing=leave_out_broken),
         "label_map": trainer.label_map.to_plain(),
         "camera_map": trainer.camera_map.to_plain(),
         "num_views": trainer.num_views,
@@ -42,4 +46,5 @@ def state_of(trainer: DefaultTrainer, *, leave_out_broken: bool = False) -> dict
             {"kind": r.kind, "name": r.name, "dist": r.dist, "version": r.version}
             for r in trainer.components
         ],
+        "provenance": trainer.facts.saved,
     }

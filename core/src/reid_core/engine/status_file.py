@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reid_core.engine.failed_status import failure_facts
 from reid_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -18,9 +19,15 @@ class StatusFile:
     instead of what ended the run.
     """
 
+    first_process_only = True
+
     @hookimpl(tryfirst=True)
     def after_train(self, trainer: DefaultTrainer, outcome: Outcome) -> None:
         """Write the outcome."""
         trainer.folder.write_status(
-            outcome.status, step=trainer.iter, max_step=trainer.max_iter, reason=outcome.reason
+            outcome.status,
+            step=trainer.iter,
+            max_step=trainer.max_iter,
+            reason=outcome.reason,
+            **failure_facts(outcome.exception),
         )

@@ -17,7 +17,7 @@ class StepResult:
         losses: Its weighted parts by name.
         metrics: Further numbers to log, such as accuracy.
         is_skipped: Whether the weights were left as they are, because a gradient was not finite in
-            float16; nothing that counts updates counts this step.
+            float16, or by ``train.on_nan``; nothing that counts updates counts this step.
     """
 
     loss: Tensor

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 import torch
 
 from reid_core.contracts import Batch
+from reid_core.data.worker_death import told_worker_deaths
+from reid_core.distributed.processes import ALONE, Processes
 from reid_core.engine.event_storage import EventStorage
 from reid_core.engine.hook_blame import note_culprit
 from reid_core.engine.hook_manager import DEFAULT_STEP, HookManager
+from reid_core.engine.hook_share import hooks_of_process
 from reid_core.engine.outcome import Interrupted, Outcome
 from reid_core.engine.step_result import StepResult
 from reid_core.errors import TrainingError
 from reid_core.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from reid_core.distributed.failure_watch import FailureWatch
 
 log = logging.getLogger("reid_core")
 
@@ -46,7 +54,12 @@ class TrainerBase:
         max_iter: Step it ends before.
         storage: Scalars with their history.
         hooks: The hooks, in call order.
+        processes: The processes that train together; by default this one alone.
     """
+
+    processes: Processes = ALONE
+    #: Ends this process when another one fails; None for one process alone.
+    failure_watch: FailureWatch | None = None
 
     def __init__(self, *, iters_per_epoch: int | None = None) -> None:
         self.iters_per_epoch = iters_per_epoch
@@ -57,8 +70,15 @@ class TrainerBase:
         self.hooks = HookManager()
         self.hooks.add(_DefaultStep(), id=DEFAULT_STEP)
         self._interrupt: int | None = None
+        #: The signal that all processes leave for, where there are several.
+        self._agreed_interrupt: int | None = None
         self._is_step_done = False
         self._running_epoch: int | None = None
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the process that writes files: the only one, or rank 0 of several."""
+        return self.processes.is_first
 
     @property
     def epoch(self) -> int:
@@ -86,13 +106,17 @@ class TrainerBase:
     def register_hooks(self, hooks: Sequence[object | None]) -> None:
         """Add hooks after those already there; they are called in the order given.
 
+        In several processes an observer, and a hook with ``first_process_only = True``, is added in
+        the first one only.
+
         Args:
             hooks: Objects with marked methods, or :class:`HookBase`; None is left out.
 
         Raises:
             PluginError: One is no hook, or a method of it does not fit its hook.
         """
-        self.hooks.extend([(None, hook) for hook in hooks if hook is not None])
+        given = [(None, hook) for hook in hooks if hook is not None]
+        self.hooks.extend(hooks_of_process(given, self.processes))
         self.hooks.bind(self)
 
     def train(self, start_iter: int, max_iter: int) -> Outcome:
@@ -110,12 +134,14 @@ class TrainerBase:
         """
         self.iter = self.start_iter = start_iter
         self.max_iter = max_iter
-        self._interrupt = self._running_epoch = None
+        self._interrupt = self._agreed_interrupt = self._running_epoch = None
         self._is_step_done = False
         self.hooks.watch_random_state()
         with EventStorage(start_iter) as self.storage:
             try:
-                reason = self._loop()
+                guard = self.failure_watch.guard() if self.failure_watch else nullcontext()
+                with guard, told_worker_deaths():
+                    reason = self._loop()
             except BaseException as error:
                 # For the log file; whoever catches it shows it to the person.
                 log.debug("training ended by an exception", exc_info=error)
@@ -130,7 +156,7 @@ class TrainerBase:
         self.hooks.before_train(trainer=self)
         if self.iter > 0:
             # A run that had been stopped for a reason is not trained on when it is resumed.
-            reason = self.hooks.should_stop(trainer=self, step=self.iter - 1)
+            reason = self._agreed(self.hooks.should_stop(trainer=self, step=self.iter - 1))
             if reason:
                 return reason
         while self.iter < self.max_iter:
@@ -156,14 +182,27 @@ class TrainerBase:
             # next epoch and would never call it.
             if self.iter == end:
                 break
-            reason = self.hooks.should_stop(trainer=self, step=step)
+            reason = self._agreed(self.hooks.should_stop(trainer=self, step=step))
             if reason:
                 return reason
             self.check_interrupt()
         self._require_whole_epoch(epoch, end)
         self.hooks.after_epoch(trainer=self, epoch=epoch)
+        self._agreed(None)
         self.check_interrupt()
-        return self.hooks.should_stop(trainer=self, step=self.iter - 1)
+        return self._agreed(self.hooks.should_stop(trainer=self, step=self.iter - 1))
+
+    def _agreed(self, reason: str | None) -> str | None:
+        """Return the reason of any process to stop; note a signal that any of them got."""
+        processes = self.processes
+        if processes.count == 1:
+            return reason
+        if not processes.any(bool(reason) or self._interrupt is not None):
+            return None
+        signals = processes.gather([] if self._interrupt is None else [self._interrupt])
+        self._agreed_interrupt = signals[0] if signals else None
+        reasons = processes.gather([reason] if reason else [])
+        return reasons[0] if reasons else None
 
     def _name_culprit(self, error: BaseException) -> None:
         culprit = None if isinstance(error, Interrupted) else self.hooks.culprit(error)
@@ -204,6 +243,24 @@ class TrainerBase:
 
     def check_interrupt(self) -> None:
         """Leave if that was asked for; long work between steps calls this now and then.
+
+        Of several processes all leave at the same place: after a step that they agreed upon.
+
+        Raises:
+            Interrupted: A signal asked for it.
+            OtherProcessError: Another process has failed.
+        """
+        if self.failure_watch is not None:
+            self.failure_watch.check()
+        if self.processes.count == 1:
+            self.check_own_interrupt()
+        elif self._agreed_interrupt is not None:
+            raise Interrupted(self._agreed_interrupt)
+
+    def check_own_interrupt(self) -> None:
+        """Leave if this process was asked to, whatever others do.
+
+        For work inside of :meth:`Processes.together`, which ends the others too.
 
         Raises:
             Interrupted: A signal asked for it.

@@ -11,6 +11,7 @@ from reid_core.config import Config
 from reid_core.config.components import LossConfig
 from reid_core.contracts import ReidModel
 from reid_core.errors import ConfigError, PluginError
+from reid_core.models.checkpointing import checkpoint_activations
 from reid_core.models.weighted_losses import WeightedLoss
 from reid_core.plugins.registries import BACKBONES, HEADS, LOSSES, MODELS
 
@@ -43,6 +44,7 @@ def build_model(
         PluginError: A part cannot be found or loaded, or breaks its contract.
     """
     settings = config.model
+    is_checkpointed = config.train.gradient_checkpointing and num_classes is not None
     context: dict[str, object] = {"num_classes": num_classes, "image_size": config.data.image_size}
     if settings.backbone is not None:
         backbone = _module(
@@ -54,6 +56,8 @@ def build_model(
             ),
             f"backbone {settings.backbone.name}",
         )
+        if is_checkpointed:
+            checkpoint_activations(backbone, f"backbone {settings.backbone.name}")
         context["backbone"] = backbone
         if settings.head is not None:
             context["head"] = _module(
@@ -74,6 +78,8 @@ def build_model(
             f"model {settings.name} gave a {type(model).__name__}; expected a "
             "reid_core.contracts.ReidModel"
         )
+    if is_checkpointed and settings.backbone is None:
+        checkpoint_activations(model, f"model {settings.name}")
     return model
 
 
@@ -102,6 +108,7 @@ def _losses(configs: Sequence[LossConfig], context: dict[str, object]) -> list[W
                 module,
                 config.weight,
                 None if config.branches is None else tuple(config.branches),
+                config.gather,
             )
         )
     return losses

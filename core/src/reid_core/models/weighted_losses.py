@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import cast
@@ -12,7 +13,11 @@ from torch import Tensor, nn
 
 from reid_core.contracts import Batch, HeadOutput, TrainOutput
 from reid_core.errors import ConfigError, PluginError
+from reid_core.models.gathered import gathered_batch, gathered_output, is_in_several_processes
 from reid_core.plugins.origin import origin_of
+
+#: The only loss that comes out while outputs are captured.
+CAPTURED = "captured"
 
 
 @dataclass(frozen=True)
@@ -24,12 +29,14 @@ class WeightedLoss:
         loss: From a :class:`HeadOutput` and its :class:`Batch` to a scalar.
         weight: Factor in the sum, at least 0.
         branches: Patterns of the branches it sees; None is all of them.
+        gather: Whether it sees the batches of all processes together.
     """
 
     name: str
     loss: nn.Module
     weight: float = 1.0
     branches: tuple[str, ...] | None = None
+    gather: bool = False
 
 
 class WeightedLosses(nn.ModuleList):
@@ -49,6 +56,7 @@ class WeightedLosses(nn.ModuleList):
             replace(entry, loss=nn.Identity())
             for entry in losses
         ]
+        self._captured: list[HeadOutput] | None = None
 
     def weighted(self, output: HeadOutput, batch: Batch) -> TrainOutput:
         """Compute every loss, in float32 even where the rest runs in lower precision.
@@ -65,8 +73,27 @@ class WeightedLosses(nn.ModuleList):
             ConfigError: The branches that a loss asks for do not exist.
             PluginError: A loss gives what cannot be minimised.
         """
+        if self._captured is not None:
+            self._captured.append(output)
+            return TrainOutput({CAPTURED: torch.zeros((), device=batch.images.device)})
         with torch.autocast(batch.images.device.type, enabled=False):
             return self._weighted(_as_float32(output), batch)
+
+    @contextmanager
+    def capturing(self) -> Iterator[list[HeadOutput]]:
+        """Keep the outputs that losses would be computed from, and compute none.
+
+        Meanwhile :meth:`weighted` gives one loss, :data:`CAPTURED`, that is 0.
+
+        Yields:
+            The outputs, in the order of the calls, as the model gave them.
+        """
+        captured: list[HeadOutput] = []
+        self._captured = captured
+        try:
+            yield captured
+        finally:
+            self._captured = None
 
     def describe(self) -> str:
         """Return the losses with their weights and branches in one line, for the log."""
@@ -88,12 +115,27 @@ class WeightedLosses(nn.ModuleList):
                 values[entry.name] = value * entry.weight
         return values
 
+    def lacking_gather(self) -> list[str]:
+        """Return the names of losses that must see the batches of all processes, and do not.
+
+        They say so by ``needs_gather = True``.
+        """
+        return [
+            entry.name
+            for entry, loss in zip(self._entries, self, strict=True)
+            if getattr(loss, "needs_gather", False) is True and not entry.gather
+        ]
+
     def _weighted(self, output: HeadOutput, batch: Batch) -> TrainOutput:
         losses: dict[str, Tensor] = {}
         metrics: dict[str, Tensor] = {}
+        everything = output, batch
+        if is_in_several_processes() and any(entry.gather for entry in self._entries):
+            everything = gathered_output(output), gathered_batch(batch)
         for entry, loss in zip(self._entries, self, strict=True):
-            seen = output if entry.branches is None else _select(output, entry)
-            value = loss(seen, batch)
+            whole, rows = everything if entry.gather else (output, batch)
+            seen = whole if entry.branches is None else _select(whole, entry)
+            value = loss(seen, rows)
             _check_loss(entry.name, loss, value, seen)
             losses[entry.name] = value * entry.weight
             report = getattr(loss, "metrics", None)
