@@ -188,7 +188,7 @@ def test_the_first_step_has_nothing_to_lose(tiny_config):
 def test_a_failing_checkpoint_is_not_tried_again(tiny_config, monkeypatch):
     calls = []
 
-    def full(self, state, step):
+    def full(self, state, step, *, same_as=None):
         calls.append(step)
         raise OSError("no space left on device")
 

@@ -50,11 +50,6 @@ class TestSwa(HookConformance):
     parameters = {"start_epoch": 0, "every": 3, "update_bn": 2}
 
 
-class TestTensorBoard(HookConformance):
-    name = "tensorboard"
-    dist = DIST
-
-
 def test_every_component_of_the_package_is_here() -> None:
     classes = [one for one in globals().values() if isinstance(one, type)]
     checked = {(one.kind, one.name) for one in classes if getattr(one, "dist", "") == DIST}

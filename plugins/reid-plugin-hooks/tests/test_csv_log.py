@@ -10,14 +10,17 @@ import pytest
 from reid_plugin_hooks.csv_log import CsvLog
 
 
-def trainer_in(folder, start_iter=0):
+def trainer_in(folder, start_iter=0, pending_since=None):
     return SimpleNamespace(
-        folder=SimpleNamespace(path=folder), start_iter=start_iter, data_loader=[None] * 4
+        folder=SimpleNamespace(path=folder),
+        start_iter=start_iter,
+        data_loader=[None] * 4,
+        meter=SimpleNamespace(pending_since=pending_since),
     )
 
 
-def write(folder, rows, start_iter=0, file="metrics.csv"):
-    hook, trainer = CsvLog(file=file), trainer_in(folder, start_iter)
+def write(folder, rows, start_iter=0, file="metrics.csv", pending_since=None):
+    hook, trainer = CsvLog(file=file), trainer_in(folder, start_iter, pending_since)
     hook.before_train(trainer)
     for step, scalars in rows:
         hook.on_log(trainer, step, scalars)
@@ -32,6 +35,12 @@ def test_a_step_is_a_row_and_a_number_a_column(tmp_path):
 def test_columns_that_come_later_are_empty_in_earlier_rows(tmp_path):
     text = write(tmp_path, [(2, {"loss": 1.0}), (4, {"lr": 0.1}), (6, {"loss": 3.0, "b,c": 2.0})])
     assert text == ('step,epoch,loss,lr,"b,c"\n2,0.5,1.0,,\n4,1.0,,0.1,\n6,1.5,3.0,,2.0\n')
+
+
+def test_a_row_that_a_failure_cut_short_is_dropped_by_the_run_that_goes_on(tmp_path):
+    write(tmp_path, [(2, {"loss": 1.0, "lr": 0.1}), (3, {"loss": 7.0, "lr": 0.1})])
+    text = write(tmp_path, [(4, {"loss": 5.0, "lr": 0.1})], start_iter=3, pending_since=2)
+    assert text == "step,epoch,loss,lr\n2,0.5,1.0,0.1\n4,1.0,5.0,0.1\n"
 
 
 def test_what_a_step_logs_at_several_moments_is_one_row(tmp_path):

@@ -13,6 +13,7 @@ TRAINER = SimpleNamespace(evaluators=[SimpleNamespace(name="first")], iter=5)
 
 def feed(hook, values, name="first"):
     for value in values:
+        TRAINER.iter += 1
         hook.after_eval(TRAINER, name, {"mAP": value, "rank1": 1 - value})
 
 
@@ -48,6 +49,25 @@ def test_other_test_sets_and_the_untrained_model_do_not_count():
     hook.after_eval(untrained, "first", {"mAP": 0.9})
     feed(hook, [0.1])
     assert hook.should_stop() is None
+
+
+def test_an_evaluation_that_is_done_again_counts_once():
+    hook = EarlyStopping(patience=2)
+    feed(hook, [0.5, 0.1])
+    # The run was interrupted while it evaluated another set, and goes on with the first one.
+    resumed = EarlyStopping(patience=2)
+    resumed.load_state_dict(hook.state_dict())
+    resumed.after_eval(TRAINER, "first", {"mAP": 0.1})
+    assert resumed.should_stop() is None
+    feed(resumed, [0.1])
+    assert resumed.should_stop() is not None
+
+
+def test_a_state_of_an_earlier_version_is_taken():
+    hook = EarlyStopping(patience=2)
+    hook.load_state_dict({"best": 0.5, "waited": 1})
+    feed(hook, [0.1])
+    assert "above 0.5000 for 2" in str(hook.should_stop())
 
 
 def test_the_count_survives_a_resume():

@@ -115,3 +115,19 @@ def test_a_step_that_was_skipped_does_not_count():  # B118
     assert hook.state_dict()["updates"] == 1
     for name, value in trainer.eval_model.state_dict().items():
         assert torch.equal(value, before[name]), name
+
+
+def test_a_state_is_taken_back_in_a_run_that_goes_on():
+    model = network()
+    hook, trainer = Ema(decay=0.9), trainer_with(model)
+    hook.before_train(trainer)
+    disturb(model, 1)
+    hook.after_step(trainer, DONE)
+    state = hook.state_dict()
+    kept = {name: value.clone() for name, value in state["average"].items()}
+    disturb(model, 2)
+    hook.after_step(trainer, DONE)
+    hook.load_state_dict({"average": kept, "updates": 1})
+    assert hook.state_dict()["updates"] == 1
+    for name, value in trainer.eval_model.state_dict().items():
+        assert torch.equal(value, kept[name]), name

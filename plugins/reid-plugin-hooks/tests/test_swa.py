@@ -242,3 +242,17 @@ def test_a_word_other_than_epoch_is_refused(tiny):
 def test_nothing_is_warned_of_when_the_start_fails():
     outcome = SimpleNamespace(status="failed")
     Swa(start_epoch=0).after_train(SimpleNamespace(), outcome)
+
+
+def test_a_state_is_taken_back_in_a_run_that_goes_on(tiny):
+    trainer = tiny(swa(start_epoch=0))
+    trainer.run()
+    hook = trainer.hook("swa")
+    assert hook.state_dict()["snapshots"] > 1
+    one = {name: torch.ones_like(value) for name, value in hook.state_dict()["average"].items()}
+    hook.load_state_dict(
+        {"average": one, "snapshots": 1, "updates": 2, "has_old_statistics": False}
+    )
+    state = hook.state_dict()
+    assert (state["snapshots"], state["updates"]) == (1, 2)
+    assert all(torch.equal(value, one[name]) for name, value in state["average"].items())

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class Evaluation:
     """Evaluates every ``evaluate.every`` epochs and after the last one, if evaluation is on.
 
-    An evaluation that was due when a run was stopped is made up for when it is resumed.
+    Several processes share the images, and each has the figures; the first one writes them. An
+    evaluation that was due when a run was stopped is made up for when it is resumed.
     """
 
     def __init__(self) -> None:
@@ -52,7 +53,8 @@ class Evaluation:
             if outcome.status in ("completed", "stopped"):
                 self._describe(trainer)
         finally:
-            trainer.results.write(trainer.folder.path / "results.json", outcome=outcome.status)
+            if trainer.is_first:
+                trainer.results.write(trainer.folder.path / "results.json", outcome=outcome.status)
 
     def state_dict(self) -> dict[str, object]:
         """Return the step of the last evaluation."""
@@ -77,11 +79,18 @@ class Evaluation:
             return
         # Before test(): the checkpoint that after_eval writes shall say that this one is done.
         before, self._evaluated_step = self._evaluated_step, trainer.iter
+        evaluations, best = list(trainer.results.evaluations), trainer.results.best
         try:
             trainer.test()
         except BaseException:
+            # All sets are done again by a run that is resumed from here: none may count twice.
             self._evaluated_step = before
+            trainer.results.evaluations, trainer.results.best = evaluations, best
             raise
+        if trainer.is_first:
+            self._write(trainer)
+
+    def _write(self, trainer: DefaultTrainer) -> None:
         trainer.results.write(trainer.folder.path / "results.json", outcome="running")
         ranks = json.dumps({"schema": 1, "rankings": trainer.rankings}, ensure_ascii=False)
         write_text_atomically(trainer.folder.path / "ranks.json", ranks)
@@ -91,6 +100,7 @@ class Evaluation:
         from reid_core.engine.evaluation.run import write_run_details
 
         if trainer.config.evaluate.details and trainer.retrievals:
-            write_run_details(trainer)
+            if trainer.is_first:
+                write_run_details(trainer)
             trainer.retrievals = []
             trainer.combined = None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reid_core.checkpoint.atomic import write_text_atomically
+from reid_core.engine.evaluation.run import evaluation_names
 from reid_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ class MetricLog:
     of steps that it is going to do again, so that no step appears twice.
     """
 
+    first_process_only = True
+
     @hookimpl(tryfirst=True)
     def before_train(self, trainer: DefaultTrainer) -> None:
         """Drop rows from after the checkpoint that training resumes from, before new ones come."""
@@ -32,8 +35,13 @@ class MetricLog:
             path.unlink()
             return
         rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        done = {(e.dataset, e.step) for e in trainer.results.evaluations}
-        kept = [row for row in rows if _is_done(row, trainer.start_iter, done)]
+        evaluated = {(e.dataset, e.step) for e in trainer.results.evaluations}
+        names = set(evaluation_names(trainer))
+        kept = _done(rows, trainer.start_iter, evaluated, names)
+        pending = trainer.meter.pending_since
+        if pending is not None:
+            # A run that failed wrote them unasked; they are part of the next row.
+            kept = [row for row in kept if not _is_of_steps_since(pending, row)]
         if len(kept) < len(rows):
             write_text_atomically(path, "".join(kept))
 
@@ -50,21 +58,43 @@ def _path(trainer: DefaultTrainer) -> Path:
     return trainer.folder.path / "metrics.jsonl"
 
 
-def _is_done(line: str, start: int, evaluations: set[tuple[str, int]]) -> bool:
-    """Say whether a row belongs to what the checkpoint holds.
+def _done(
+    lines: Sequence[str], start: int, evaluated: Set[tuple[str, int]], test_sets: Set[str]
+) -> list[str]:
+    """Return the rows that belong to what the checkpoint holds.
+
+    An evaluation that was due at ``start`` may have been logged without being in the checkpoint; it
+    is done again, and so is what was logged after it.
 
     Args:
-        line: The row.
+        lines: All rows, in the order in which they were written.
         start: Steps done by the checkpoint.
-        evaluations: (data set, step) of each evaluation in it; the one that was due at
-            ``start`` may have been logged and then be done again.
+        evaluated: (test set, step) of each evaluation in it.
+        test_sets: Names that evaluations are logged under.
     """
+    kept = []
+    for line in lines:
+        row = _read(line)
+        step = start + 1 if row is None else int(row["step"])
+        names = {name.rpartition("/")[0] for name in row or ()} & test_sets
+        if step == start and any((name, step) not in evaluated for name in names):
+            break
+        if step <= start:
+            kept.append(line)
+    return kept
+
+
+def _is_of_steps_since(step: int, line: str) -> bool:
+    """Say whether a row is one of the meter's, and of steps after so many."""
+    row = _read(line) or {}
+    return "lr" in row and int(row["step"]) > step
+
+
+def _read(line: str) -> dict[str, float] | None:
+    """Return the numbers of a row; None for a line that a crash has cut short."""
     try:
-        row = json.loads(line)
-        step = int(row["step"])
+        row: dict[str, float] = json.loads(line)
+        int(row["step"])
     except (ValueError, KeyError, TypeError):
-        return False  # a line cut short by a crash
-    if step != start or "loss" in row:
-        return step <= start
-    names = {name.rpartition("/")[0] for name in row if "/" in name}
-    return any((name, step) in evaluations for name in names)
+        return None
+    return row

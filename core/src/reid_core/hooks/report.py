@@ -21,6 +21,8 @@ class Report:
     described (``evaluate.details``) has none.
     """
 
+    first_process_only = True
+
     @hookimpl
     def after_train(self, trainer: DefaultTrainer) -> None:
         """Write the report, and each plot as CSV."""

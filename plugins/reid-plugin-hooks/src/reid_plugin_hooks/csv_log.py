@@ -50,7 +50,8 @@ class CsvLog:
         self._columns, self._rows = dict.fromkeys(_KEYS), {}
         if path.exists():
             if trainer.start_iter > 0:
-                self._read(path, trainer.start_iter)
+                # A run that failed wrote a row unasked, which is part of the next one.
+                self._read(path, trainer.start_iter, trainer.meter.pending_since)
             self._write_all(path)
 
     @hookimpl
@@ -71,7 +72,7 @@ class CsvLog:
     def _path(self, trainer: DefaultTrainer) -> Path:
         return trainer.folder.path / self._file
 
-    def _read(self, path: Path, steps_done: int) -> None:
+    def _read(self, path: Path, steps_done: int, pending: int | None) -> None:
         with path.open(encoding="utf-8", newline="") as file:
             table = list(csv.reader(file))
         header = table[0] if table else []
@@ -80,7 +81,8 @@ class CsvLog:
             if len(cells) != len(header) or not cells[0].isdecimal():
                 continue
             row = {name: cell for name, cell in zip(header, cells, strict=True) if cell}
-            if int(cells[0]) <= steps_done:
+            is_part = pending is not None and int(cells[0]) > pending and "lr" in row
+            if int(cells[0]) <= steps_done and not is_part:
                 self._rows[int(cells[0])] = row
         used = {name for row in self._rows.values() for name in row}
         self._columns |= dict.fromkeys(name for name in header if name in used)

@@ -42,6 +42,7 @@ class EarlyStopping:
         self._monitor = monitor
         self._best = -math.inf
         self._waited = 0
+        self._step = 0
 
     @hookimpl
     def validate_config(self, config: Config) -> list[ConfigProblem]:
@@ -55,8 +56,10 @@ class EarlyStopping:
     @hookimpl
     def after_eval(self, trainer: DefaultTrainer, name: str, metrics: Mapping[str, float]) -> None:
         """Count evaluations without a gain."""
-        if name != trainer.evaluators[0].name or trainer.iter == 0:
+        # An evaluation that was interrupted behind the first set is done again from there.
+        if name != trainer.evaluators[0].name or trainer.iter == self._step:
             return
+        self._step = trainer.iter
         value = metrics[self._monitor]
         if value > self._best + self._min_delta:
             self._best, self._waited = value, 0
@@ -74,9 +77,11 @@ class EarlyStopping:
         )
 
     def state_dict(self) -> dict[str, object]:
-        """Return the best value and the count."""
-        return {"best": self._best, "waited": self._waited}
+        """Return the best value, the count, and the step of the newest evaluation."""
+        return {"best": self._best, "waited": self._waited, "step": self._step}
 
     def load_state_dict(self, state: dict[str, object]) -> None:
         """Take the best value and the count back."""
         self._best, self._waited = float(str(state["best"])), int(str(state["waited"]))
+        # Earlier versions did not save it.
+        self._step = int(str(state.get("step", 0)))

@@ -36,6 +36,8 @@ class Ema:
         warm-up is the one of Tarvainen and Valpola, Mean Teachers, 2017, in its common form.
     """
 
+    needs_whole_weights = True
+
     def __init__(self, *, decay: float = 0.999, warmup: bool = True) -> None:
         if not 0 < decay < 1:
             raise ConfigError(f"hook ema: decay is {decay}; expected more than 0 and less than 1")
@@ -53,11 +55,7 @@ class Ema:
             # One that was never updated is no average of anything: the first update would copy.
             self._average.n_averaged.fill_(1)
             self._average.requires_grad_(False)
-        if self._loaded is not None:
-            self._updates = int(str(self._loaded["updates"]))
-            state = cast("dict[str, Tensor]", self._loaded["average"])
-            load_into(self._average.module, state, source="the average in the checkpoint")
-            self._loaded = None
+        self._take_back(self._average)
         trainer.eval_model = cast("ReidModel", self._average.module)
 
     @hookimpl
@@ -76,8 +74,18 @@ class Ema:
         return {"average": self._average.module.state_dict(), "updates": self._updates}
 
     def load_state_dict(self, state: dict[str, object]) -> None:
-        """Keep the state until the model is there."""
+        """Take the average back, in a run that goes on; before a run, once the model is there."""
         self._loaded = state or None
+        if self._average is not None:
+            self._take_back(self._average)
+
+    def _take_back(self, average: AveragedModel) -> None:
+        if self._loaded is None:
+            return
+        self._updates = int(str(self._loaded["updates"]))
+        state = cast("dict[str, Tensor]", self._loaded["average"])
+        load_into(average.module, state, source="the average in the checkpoint")
+        self._loaded = None
 
     def _blend(self, averages: Sequence[Tensor], weights: Sequence[Tensor], count: object) -> None:
         # All of one type. A mean of counters or of identities would count and name nothing.

@@ -49,6 +49,8 @@ class Freeze:
         ConfigError: No pattern is given, or not one of ``steps`` and ``epochs``, or it is below 1.
     """
 
+    needs_whole_weights = True
+
     def __init__(
         self,
         *,

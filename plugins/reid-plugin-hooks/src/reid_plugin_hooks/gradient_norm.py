@@ -28,6 +28,7 @@ class GradientNorm:
     """
 
     observer = True
+    needs_whole_weights = True
 
     def __init__(self, *, every: int = 10) -> None:
         if every < 1:

@@ -36,6 +36,8 @@ class PreciseBn:
     Source: Wu and Johnson, Rethinking "Batch" in BatchNorm, 2021, section 3.
     """
 
+    needs_whole_weights = True
+
     def __init__(self, *, batches: int = 200, when: Literal["end", "evaluation"] = "end") -> None:
         if batches < 1:
             raise ConfigError(f"hook precise_bn: batches is {batches}; expected at least 1")

@@ -52,6 +52,8 @@ class Swa:
         2018, algorithm 1.
     """
 
+    needs_whole_weights = True
+
     def __init__(
         self, *, start_epoch: int, every: Literal["epoch"] | int = "epoch", update_bn: int = 100
     ) -> None:
@@ -89,9 +91,7 @@ class Swa:
         if self._average is None:
             self._average = AveragedModel(trainer.model)
             self._average.requires_grad_(False)
-        if self._loaded is not None:
-            self._take_back(self._average, self._loaded)
-            self._loaded = None
+        self._take_back(self._average)
         if self._average.n_averaged > 0:
             trainer.eval_model = self._evaluated()
         if trainer.iter >= trainer.max_iter:
@@ -151,10 +151,15 @@ class Swa:
         }
 
     def load_state_dict(self, state: dict[str, object]) -> None:
-        """Keep the state until the model is there."""
+        """Take the average back, in a run that goes on; before a run, once the model is there."""
         self._loaded = state or None
+        if self._average is not None:
+            self._take_back(self._average)
 
-    def _take_back(self, average: AveragedModel, state: dict[str, object]) -> None:
+    def _take_back(self, average: AveragedModel) -> None:
+        state, self._loaded = self._loaded, None
+        if state is None:
+            return
         average.n_averaged.fill_(int(str(state["snapshots"])))
         if state["average"] is not None:
             weights = cast("dict[str, Tensor]", state["average"])

@@ -1,0 +1,1 @@
+"""Runs of reid-core in TensorBoard: the hook ``tensorboard``."""
