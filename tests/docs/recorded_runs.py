@@ -115,6 +115,14 @@ for _name in set(DECIDING) & set(CALLED):
     setattr(Observer, _name, None)
 
 
+class Patient:
+    """A hook that waits for the disk, so that the counts do not depend on how fast it is."""
+
+    @hookimpl
+    def before_step(self, trainer: DefaultTrainer) -> None:
+        dict(trainer.hooks.items())["checkpoint"].wait(trainer)
+
+
 class BrokenStep(DefaultTrainer):
     """A trainer whose sixth step fails."""
 
@@ -139,7 +147,7 @@ def record(way: str, folder: Path) -> RecordedRun:
     recorder, beside = Recorder(way), None
     if way == "an observer fails":
         recorder, beside = Observer(way), Recorder()
-    trainer.register_hooks([recorder, beside])
+    trainer.register_hooks([Patient(), recorder, beside])
     notes: tuple[str, ...] = ()
     try:
         status: str = trainer.train().status

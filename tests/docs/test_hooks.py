@@ -154,7 +154,7 @@ def test_the_run_folder_holds_what_the_page_lists(page, recorded):
 
 
 def test_the_checkpoint_holds_what_the_page_lists(page, recorded):
-    ((_, rows),) = page("docs/training.md").section("Checkpoints").tables()
+    (_, rows), *_ = page("docs/training.md").section("Checkpoints").tables()
     listed = {name for cells in rows for name in re.findall(r"`(\w+)`", cells[0])}
     path = max((recorded["completed"].folder / "checkpoints").glob("step_*.pt"))
     assert listed == set(torch.load(path, weights_only=True))

@@ -13,6 +13,7 @@ import pytest
 from reid_core.cli import config, data, evaluate, plugins, train
 from reid_core.config import load_config
 from reid_core.templates import parse_names, render_project, template_kind
+from reid_plugin_ray import command as ray_command
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -26,6 +27,7 @@ COMMANDS = {
     "reid-config": config.main,
     "reid-data": data.main,
     "reid-plugins": plugins.main,
+    "reid-ray": ray_command.main,
 }
 
 

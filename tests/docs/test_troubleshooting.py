@@ -13,11 +13,13 @@ import pytest
 import torch
 from torch import nn
 
+from reid_core.checkpoint.folder import CheckpointFolder
 from reid_core.checkpoint.weights import load_into
 from reid_core.config import load_config
 from reid_core.data.image_reader import read_image
 from reid_core.data.transforms import ImageTransform
 from reid_core.engine import DefaultTrainer
+from reid_core.engine.changes import changes_of, require_decision
 from reid_core.engine.check import check_config
 from reid_core.engine.device import pick_device
 from reid_core.engine.evaluation.calibration import require_apart
@@ -269,6 +271,17 @@ def other_weights():
     load_into(nn.Linear(2, 2), nn.Linear(3, 2).state_dict(), source="weights.pth")
 
 
+def changed_configuration():
+    config = load_config(RECIPE, settings())
+    changes = changes_of({**config.plain(), "seed": 5}, config)
+    require_decision(changes, None, source=Path("run/checkpoints/step_00000004.pt"))
+
+
+def no_room_for_a_checkpoint():
+    Path("checkpoints").write_text("a file where the folder should be")
+    CheckpointFolder(Path("checkpoints")).save({}, 1)
+
+
 def other_identities():
     trainer = DefaultTrainer(load_config(RECIPE, settings()))
     state = trainer.state_dict() | {"label_map": []}
@@ -282,10 +295,6 @@ def other_epoch_length():
 
 def no_gpu():
     pick_device("cuda:99")
-
-
-def no_tensorboard():
-    check_config(load_config(RECIPE, {"hooks": ["tensorboard"]}))
 
 
 def pickled_objects():
@@ -370,10 +379,11 @@ SCENARIOS = [
     transform_that_only_this_process_has,
     hook_twice,
     other_weights,
+    changed_configuration,
+    no_room_for_a_checkpoint,
     other_identities,
     other_epoch_length,
     no_gpu,
-    no_tensorboard,
     pickled_objects,
 ]
 
@@ -385,7 +395,6 @@ def message(tmp_path, monkeypatch, request):
     monkeypatch.delenv("REID_DATASETS", raising=False)
     monkeypatch.delenv("FASTREID_DATASETS", raising=False)
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     write_tiny_market(Path("tiny"))
     with pytest.raises(ReidError) as caught:
         request.param()
