@@ -2,14 +2,14 @@
 
     python benchmarks/gpu.py
     python benchmarks/gpu.py --only evaluation
-    python benchmarks/gpu.py --device cpu --steps 1 --identities 2    # only shows that it runs
+    python benchmarks/gpu.py --device cpu --quick    # only shows that it runs
 
-Trains OSNet x1.0 in float32, bfloat16 and float16, contiguous and channels-last, by
-the trainer itself, and prints the median time of a step and its ratio to float32, with the peak of
-memory. Then computes each loss of reid-plugin-losses on the device and on the CPU from the same
-features, and prints the largest relative difference of value and gradient. Last it evaluates:
-embeds images in float32 and bfloat16, and measures retrieval with the features on the device and on
-the CPU, with the largest difference of a query's average precision.
+It installs nothing, and leaves out what would take it beyond --minutes. It trains ResNet-50 and
+ViT-B/16 on images of 256 x 128, batches of 64 and 256, in float32, TF32, bfloat16, and bfloat16
+compiled with channels last: our trainer and a bare loop in turns. It computes each loss of
+reid-plugin-losses on the device and on the CPU from the same features. It embeds images in float32
+and bfloat16. It evaluates and re-ranks at the sizes of Market-1501 and MSMT17 with the features on
+the device and on the CPU. One table with all of it comes last.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import torch
+from turns import BareLoop, TakesTurns, build
 
-from reid_core import Batch, DefaultTrainer, HeadOutput
+from reid_core import Batch, HeadOutput
 from reid_core.config import load_config
 from reid_core.evaluation import (
     Embeddings,
@@ -33,6 +36,7 @@ from reid_core.evaluation import (
     extract_embeddings,
     market1501,
 )
+from reid_core.evaluation.rerankers import k_reciprocal
 from reid_core.models.build import build_model
 from reid_core.plugins.index import installed
 from reid_core.plugins.registries import LOSSES
@@ -41,35 +45,138 @@ from reid_core.plugins.registries import LOSSES
 _OTHERS = frozenset({"attribute_bce"})
 
 
-def step_seconds(
-    settings: list[str], *, steps: int, identities: int, device: torch.device
-) -> tuple[float, float]:
-    """Train a few steps and return the median seconds of one, and the peak memory in MiB."""
+#: Settings of the modes of training.
+MODES: dict[str, dict[str, object]] = {
+    "fp32": {},
+    "TF32": {"train.tf32": True},
+    "bf16": {"train.precision": "bf16"},
+    "bf16 compiled channels_last": {
+        "train.precision": "bf16",
+        "train.compile": True,
+        "train.channels_last": True,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured.
+
+    Args:
+        models: Names of timm.
+        batches: Images a batch.
+        image: Height and width in pixels.
+        steps: Timed steps of a row.
+        warm_up: Steps before them.
+        compiles: Whether the compiled mode is measured.
+        retrieval: Name, queries and gallery entries.
+        width: Dimensions of an embedding.
+    """
+
+    models: tuple[str, ...]
+    batches: tuple[int, ...]
+    image: tuple[int, int]
+    steps: int
+    warm_up: int
+    compiles: bool
+    retrieval: tuple[tuple[str, int, int], ...]
+    width: int
+
+
+FULL = Sizes(
+    models=("resnet50", "vit_base_patch16_224"),
+    batches=(64, 256),
+    image=(256, 128),
+    steps=12,
+    warm_up=4,
+    compiles=True,
+    retrieval=(("Market-1501", 3368, 15913), ("MSMT17", 11659, 82161)),
+    width=2048,
+)
+QUICK = Sizes(
+    models=("resnet18", "vit_tiny_patch16_224"),
+    batches=(8, 16),
+    image=(64, 32),
+    steps=2,
+    warm_up=1,
+    compiles=False,
+    retrieval=(("small", 60, 300), ("larger", 100, 600)),
+    width=32,
+)
+
+
+@dataclass
+class Row:
+    """A line of the table: what was measured, and the figures by the name of their column."""
+
+    what: str
+    figures: str
+
+
+class Clock:
+    """Says whether there is time for another part.
+
+    Args:
+        minutes: Time for all of them.
+    """
+
+    def __init__(self, minutes: float) -> None:
+        self._end = time.monotonic() + 60 * minutes
+        self._started = time.monotonic()
+
+    def has(self, seconds: float) -> bool:
+        """Say whether so much is left."""
+        return time.monotonic() + seconds < self._end
+
+    def seconds(self) -> float:
+        """Return the time since the start."""
+        return time.monotonic() - self._started
+
+
+def training_rows(sizes: Sizes, device: torch.device, clock: Clock) -> Iterator[Row]:
+    """Yield ours against a bare loop, by model, batch and mode."""
+    for model, batch in product(sizes.models, sizes.batches):
+        first = None
+        for mode, settings in MODES.items():
+            what = f"train {model}, batch {batch}, {mode}"
+            # Compiling two copies is what takes time; the larger batch would compile anew.
+            is_compiled = bool(settings.get("train.compile"))
+            if is_compiled and (batch != sizes.batches[0] or not sizes.compiles):
+                continue
+            if not clock.has(90 if is_compiled else 30):
+                yield Row(what, "left out: no time")
+                continue
+            hook = _train(model, batch, settings, sizes, device)
+            skip = sizes.warm_up
+            bare, ours = hook.bare[skip:-1], hook.ours[skip:]
+            ratio = statistics.median(o / b for b, o in zip(bare, ours, strict=True))
+            seconds = statistics.median(ours)
+            first = first or seconds
+            peaks = " and ".join(f"{peak / 2**20:.0f}" for peak in hook.peaks)
+            yield Row(
+                what,
+                f"{1e3 * statistics.median(bare):.1f} ms bare, {1e3 * seconds:.1f} ms ours, "
+                f"ratio {ratio:.3f}, {batch / seconds:.0f} images/s, {first / seconds:.2f} x fp32, "
+                f"peak {peaks} MiB",
+            )
+
+
+def _train(
+    model: str, batch: int, settings: dict[str, object], sizes: Sizes, device: torch.device
+) -> TakesTurns:
+    own: dict[str, object] = {"name": "timm", "model_name": model, "pretrained": False}
     with tempfile.TemporaryDirectory() as folder:
-        overrides = [
-            "model.backbone={name: osnet_x1_0}",
-            "data.image_size=[256,128]",
-            "data.train={name: synthetic, identities: 64, test_identities: 2, cameras: 2}",
-            f"data.batch.identities={identities}",
-            "data.workers=0",
-            "evaluate={every: 0, at_start: false}",
-            f"device={device}",
-            f"output={folder}/run",
-            *settings,
-        ]
-        trainer = DefaultTrainer(load_config("osnet/osnet_x0_25", overrides))
-        batch = next(iter(trainer.data_loader.epoch(0)))
-        if device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats(device)
-        seconds = []
-        for _ in range(steps + 3):
-            started = time.perf_counter()
-            trainer.run_step(batch)
-            if device.type == "cuda":
-                torch.cuda.synchronize(device)
-            seconds.append(time.perf_counter() - started)
-        peak = torch.cuda.max_memory_allocated(device) / 2**20 if device.type == "cuda" else 0.0
-    return statistics.median(seconds[3:]), peak
+        trainer = build(
+            {"model.backbone": own, "device": str(device), "train.log_every": 10, **settings},
+            Path(folder),
+            batch=batch,
+            size=sizes.image,
+            steps=sizes.steps + sizes.warm_up + 1,
+        )
+        hook = TakesTurns(BareLoop(trainer))
+        trainer.register_hooks([hook])
+        trainer.train()
+    return hook
 
 
 def loss_differences(device: torch.device) -> Iterator[tuple[str, float]]:
@@ -131,73 +238,91 @@ def extraction_rates(
         yield precision, batches * size / seconds, cosine
 
 
-def retrieval_seconds(size: int, device: torch.device) -> Iterator[tuple[str, float, float]]:
-    """Yield distance, seconds of a retrieval of ``size`` queries, and the difference of AP."""
+def retrieval_rows(sizes: Sizes, device: torch.device, clock: Clock) -> Iterator[Row]:
+    """Yield seconds of evaluation and re-ranking at each size, on both devices, and differences."""
+    for name, queries, gallery in sizes.retrieval:
+        query, entries = _sides(queries, gallery, sizes.width)
+        for what, rerankers in (("evaluate", []), ("re-rank", [k_reciprocal()])):
+            label = f"{what} {name}, {queries} x {gallery} x {sizes.width}"
+            seconds, found = [], []
+            for place in (device, torch.device("cpu")):
+                # On the CPU of a machine with many cores; a guess that is on the safe side.
+                if place.type == "cpu" and not clock.has(queries * gallery * sizes.width / 3e10):
+                    break
+                sides = [
+                    replace(side, features=side.features.to(place)) for side in (query, entries)
+                ]
+                started = time.perf_counter()
+                result = evaluate_retrieval(*sides, protocol=market1501(), rerankers=rerankers)
+                seconds.append(time.perf_counter() - started)
+                found.append(result.ap)
+            if len(found) == 1:
+                yield Row(label, f"{seconds[0]:.2f} s on {device.type}; CPU left out: no time")
+                continue
+            difference = float(np.nanmax(np.abs(found[0] - found[1])))
+            yield Row(
+                label,
+                f"{seconds[0]:.2f} s on {device.type}, {seconds[1]:.2f} s on the CPU, largest "
+                f"difference of an AP {difference:.1e}",
+            )
+
+
+def _sides(queries: int, gallery: int, width: int) -> list[Embeddings]:
     generator = torch.Generator().manual_seed(0)
-    pids = torch.randint(0, max(2, size // 4), (6 * size,), generator=generator)
-    centres = torch.randn(int(pids.max()) + 1, 512, generator=generator)
-    features = centres[pids] + 1.5 * torch.randn(len(pids), 512, generator=generator)
+    pids = torch.randint(0, max(2, gallery // 25), (queries + gallery,), generator=generator)
+    centres = torch.randn(int(pids.max()) + 1, width, generator=generator)
+    features = centres[pids] + 2 * torch.randn(len(pids), width, generator=generator)
     camids = torch.arange(len(pids)) % 6
-    for distance in ("cosine", "euclidean"):
-        found = []
-        for place in (torch.device("cpu"), device):
-            on_device = features.to(place)
-            query = Embeddings(on_device[:size], pids[:size], camids[:size])
-            gallery = Embeddings(on_device[size:], pids[size:], camids[size:])
-            started = time.perf_counter()
-            result = evaluate_retrieval(query, gallery, distance=distance, protocol=market1501())
-            found.append((result.ap, time.perf_counter() - started))
-        (expected, _), (ap, seconds) = found
-        yield distance, seconds, float(np.nanmax(np.abs(ap - expected)))
+    return [
+        Embeddings(features[part], pids[part], camids[part])
+        for part in (slice(queries), slice(queries, None))
+    ]
 
 
-def _print_training(steps: int, identities: int, device: torch.device) -> None:
-    first = None
-    sys.stdout.write(
-        "| precision | layout | ms a step | ratio | peak MiB |\n|---|---|---|---|---|\n"
-    )
-    for precision, is_last in product(("fp32", "bf16", "fp16"), (False, True)):
-        settings = [f"train.precision={precision}", f"train.channels_last={str(is_last).lower()}"]
-        seconds, peak = step_seconds(settings, steps=steps, identities=identities, device=device)
-        first = first or seconds
-        layout = "channels last" if is_last else "contiguous"
-        ratio = first / seconds
-        sys.stdout.write(
-            f"| {precision} | {layout} | {1e3 * seconds:.1f} | {ratio:.2f} | {peak:.0f} |\n"
-        )
-        sys.stdout.flush()
-    sys.stdout.write("\n| loss | largest relative difference to the CPU |\n|---|---|\n")
-    for name, difference in loss_differences(device):
-        sys.stdout.write(f"| {name} | {difference:.1e} |\n")
-
-
-def _print_evaluation(batches: int, identities: int, size: int, device: torch.device) -> None:
-    sys.stdout.write("\n| precision | images a second | least cosine to fp32 |\n|---|---|---|\n")
-    for precision, rate, cosine in extraction_rates(batches, 4 * identities, device):
-        sys.stdout.write(f"| {precision} | {rate:.0f} | {cosine:.5f} |\n")
-    sys.stdout.write(
-        f"\n| distance | s for {size} queries in {5 * size} | largest difference of AP to the CPU |"
-        "\n|---|---|---|\n"
-    )
-    for name, seconds, difference in retrieval_seconds(size, device):
-        sys.stdout.write(f"| {name} | {seconds:.2f} | {difference:.1e} |\n")
+def rows(options: argparse.Namespace, device: torch.device) -> Iterator[Row]:
+    """Yield everything that is asked for, the quick parts first."""
+    sizes, clock = QUICK if options.quick else FULL, Clock(options.minutes)
+    if options.only != "evaluation":
+        for name, difference in loss_differences(device):
+            yield Row(f"loss {name}", f"largest relative difference to the CPU {difference:.1e}")
+    if options.only != "training":
+        for precision, rate, cosine in extraction_rates(sizes.steps, sizes.batches[0], device):
+            yield Row(
+                f"embed OSNet x1.0, {precision}",
+                f"{rate:.0f} images/s, least cosine to fp32 {cosine:.5f}",
+            )
+    if options.only != "evaluation":
+        yield from training_rows(sizes, device, clock)
+    if options.only != "training":
+        yield from retrieval_rows(sizes, device, clock)
+    yield Row("all of it", f"{clock.seconds():.0f} s")
 
 
 def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print each line as it comes, and the table of all last."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--device", default="cuda", help="cuda, cuda:1, or cpu")
-    parser.add_argument("--steps", type=int, default=30, help="timed steps of each row")
-    parser.add_argument("--identities", type=int, default=16, help="of a batch, 4 images each")
+    parser.add_argument("--minutes", type=float, default=7.5, help="time for all of it")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
     parser.add_argument("--only", choices=("training", "evaluation"), help="leave the rest out")
-    arguments = parser.parse_args()
-    device = torch.device(arguments.device)
+    options = parser.parse_args()
+    device = torch.device(options.device)
     if device.type == "cuda" and not torch.cuda.is_available():
-        sys.exit("there is no GPU that torch can use; --device cpu only shows that it runs")
-    if arguments.only != "evaluation":
-        _print_training(arguments.steps, arguments.identities, device)
-    if arguments.only != "training":
-        _print_evaluation(arguments.steps, arguments.identities, 100 * arguments.steps, device)
+        sys.exit("there is no GPU that torch can use; --device cpu --quick only shows that it runs")
+    made = []
+    for row in rows(options, device):
+        made.append(row)
+        print(f"{row.what}: {row.figures}", file=sys.stderr, flush=True)
+    print(f"torch {torch.__version__}, {_name_of(device)}\n")
+    print("| what | figures |\n|---|---|")
+    for row in made:
+        print(f"| {row.what} | {row.figures} |")
+
+
+def _name_of(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
 
 
 if __name__ == "__main__":
