@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reid_core.paths import cache_dir, resolve_root
+from reid_core.errors import UsageError
+from reid_core.paths import cache_dir, require_writable, resolve_root
 
 VARIABLES = ("REID_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA", "REID_DATASETS", "FASTREID_DATASETS")
 
@@ -81,3 +82,18 @@ def test_a_root_that_is_nowhere_is_given_back_for_the_reader_to_report(
 
 def test_the_home_folder_is_expanded(tmp_path: Path) -> None:
     assert resolve_root("~/market") == tmp_path / "home" / "market"
+
+
+def test_a_folder_below_a_file_or_without_permission_is_refused(monkeypatch, tmp_path):
+    require_writable(tmp_path / "new" / "run")
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=r"output .*file is a file; expected a folder"):
+        require_writable(tmp_path / "file")
+    with pytest.raises(
+        UsageError, match=r"--output .*run cannot be made: .*file is a file; choose"
+    ):
+        require_writable(tmp_path / "file" / "new" / "run", option="--output")
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)
+    with pytest.raises(UsageError, match="no permission to write into") as caught:
+        require_writable(tmp_path / "new" / "run")
+    assert str(tmp_path / "new" / "run") in str(caught.value)

@@ -125,7 +125,9 @@ class Backbone(Protocol):
     A backbone may further have an attribute ``conditions``, out of ``camids`` and ``viewids``:
     ``forward`` then takes these as keyword arguments, (B,) int64 codes from 0. And it may have a
     method ``layer_groups()`` that returns the names of its parameters as lists by depth, from the
-    images on, for a learning rate that decays with depth.
+    images on, for a learning rate that decays with depth. With a method
+    ``set_grad_checkpointing(enable=True)`` it serves ``train.gradient_checkpointing``: activations
+    are then computed again in the backward pass instead of being kept.
     """
 
     feature_dim: int

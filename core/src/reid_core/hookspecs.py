@@ -8,12 +8,15 @@ arguments it needs and no others::
         def after_step(self, trainer, step, result):
             ...
 
-Hooks of one run are called in the order the config lists them. Every hook runs on every process.
-Arguments have no defaults: pluggy versions differ in what they make of them.
+Hooks of one run are called in the order the config lists them. Every hook runs in every process,
+but for those that only watch or write. Arguments have no defaults: pluggy versions differ in what
+they make of them.
 
-A hook class may say two things of itself. ``observer = True``: the run does not depend on it, so
-when it fails it is switched off and the run goes on. ``uses_random = True``: it is part of the
-training and draws from the global random generators on purpose.
+A hook class may say three things of itself. ``observer = True``: the run does not depend on it, so
+when it fails it is switched off and the run goes on; of several processes the first one has it.
+``first_process_only = True``: the first process alone has it, for it writes files, say.
+``uses_random = True``: it is part of the training and draws from the global random generators on
+purpose.
 """
 
 from __future__ import annotations
@@ -110,7 +113,11 @@ class HookSpecs:
 
     @hookspec
     def after_checkpoint(self, trainer: TrainerBase, path: Path, step: int) -> None:
-        """Fires after a checkpoint has its final name and is safe on disk."""
+        """Fires after a checkpoint has its final name and is safe on disk.
+
+        It is written while training goes on, so ``step`` may be some steps ago. In several
+        processes it fires in the first one alone.
+        """
 
     @hookspec(firstresult=True)
     def should_stop(self, trainer: TrainerBase, step: int) -> str | None:

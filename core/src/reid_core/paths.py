@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from reid_core.errors import UsageError
+
 
 def cache_dir() -> Path:
     """Return the user's cache folder for this project; it need not exist yet.
@@ -44,3 +46,28 @@ def resolve_root(root: str | Path) -> Path:
         if base and (Path(base).expanduser() / path).exists():
             return Path(base).expanduser() / path
     return path
+
+
+def require_writable(folder: Path, *, option: str = "output") -> None:
+    """Refuse a folder that nothing could be written into, before any work is done for it.
+
+    Args:
+        folder: It need not exist yet.
+        option: What chose it, for the message.
+
+    Raises:
+        UsageError: It is a file or below one, or there is no permission.
+    """
+    if folder.is_file():
+        raise UsageError(f"{option} {folder} is a file; expected a folder or a new name")
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise UsageError(
+            f"{option} {folder} cannot be made: {there} is a file; choose another folder by "
+            "--output"
+        )
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UsageError(
+            f"{option} {folder} cannot be written: there is no permission to write into {there}; "
+            "choose another folder by --output"
+        )

@@ -53,6 +53,18 @@ def test_batch_statistics_that_move_twice_are_reported(caplog: pytest.LogCapture
     assert "moves its statistics twice" in caplog.text
 
 
+def test_it_can_be_switched_on_and_off_later(caplog: pytest.LogCaptureFixture):
+    backbone = TimmBackbone(model_name="test_vit", image_size=SIZE)
+    network = backbone.model
+    assert not network.grad_checkpointing
+    backbone.set_grad_checkpointing()
+    assert network.grad_checkpointing
+    with caplog.at_level(logging.WARNING, logger="reid_plugin_timm"):
+        backbone.set_grad_checkpointing(False)
+    assert not network.grad_checkpointing
+    assert caplog.text == ""
+
+
 def test_a_model_without_checkpointing_is_refused():
     with pytest.raises(ConfigError, match=r"gradient_checkpointing: .*'dla34'.*Remove"):
         TimmBackbone(model_name="dla34", image_size=SIZE, gradient_checkpointing=True)

@@ -15,12 +15,9 @@ from reid_core.contracts import Batch
 from reid_core.data.broken_images import BrokenImage
 from reid_core.data.image_dataset import Collate, ImageDataset, Sample
 from reid_core.data.keys import SampleKey
+from reid_core.data.worker_death import told_worker_deaths
 from reid_core.data.worker_errors import Failure, at_row
 from reid_core.data.worker_signals import leave_signals_to_the_parent
-from reid_core.errors import TrainingError
-
-#: How torch begins to say that a worker is gone.
-_DEATH = "DataLoader worker (pid"
 
 
 @dataclass(frozen=True)
@@ -120,21 +117,15 @@ def fetch(
         Exception: What went wrong in a worker, with the worker's traceback as its cause.
     """
     try:
-        for fetched in _batches_of(loader):
-            if note is not None and fetched.broken:
-                note(fetched.broken)
-            yield fetched.batch()
+        with told_worker_deaths():
+            for fetched in _batches_of(loader):
+                if note is not None and fetched.broken:
+                    note(fetched.broken)
+                yield fetched.batch()
     except Exception as error:
         # Through the traceback the workers would be garbage in one cycle with their queues, whose
         # collector closes the queues first and then waits 5 s for each worker to read from them.
         traceback.clear_frames(error.__traceback__)
-        if isinstance(error, RuntimeError) and str(error).startswith(_DEATH):
-            raise TrainingError(
-                f"a worker process died: {error}; what it wrote, above, says why. If it wrote "
-                "nothing, memory may have run out: lower data.workers. A worker that is not forked "
-                "reads the program again, so that must be a file which starts training below "
-                "'if __name__ == \"__main__\"'"
-            ) from error
         raise
 
 

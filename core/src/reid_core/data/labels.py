@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,3 +64,15 @@ class LabelMap:
     def to_plain(self) -> list[dict[str, object]]:
         """Return the map as plain types, for a checkpoint: label = position over all lists."""
         return [{"dataset": name, "pids": pids.tolist()} for name, pids in self.identities]
+
+
+def identities_digest(plain: object) -> str:
+    """Return a checksum of a label map: the same where the same labels mean the same people.
+
+    What the data sets are called does not count.
+
+    Args:
+        plain: What :meth:`LabelMap.to_plain` returned.
+    """
+    sets = cast("Sequence[Mapping[str, object]]", plain)
+    return hashlib.sha256(json.dumps([one["pids"] for one in sets]).encode()).hexdigest()

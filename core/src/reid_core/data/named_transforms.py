@@ -87,6 +87,7 @@ class NamedBatchTransform(BatchTransform):
 
     def __init__(self, transform: BatchTransform, origin: str) -> None:
         self.origin = origin
+        self.mixes_images = transform.mixes_images
         self._transform = transform
 
     def __call__(self, images: Tensor, rng: np.random.Generator) -> Tensor:

@@ -15,11 +15,13 @@ from reid_core.data.columns import number_columns, shared_columns
 from reid_core.data.image_dataset import Collate, ImageDataset
 from reid_core.data.image_rows import ImageRows
 from reid_core.data.labels import LabelMap
+from reid_core.data.limits import limited
 from reid_core.data.loader import Normalize, TrainLoader, usable_workers
 from reid_core.data.manifest import Manifest
 from reid_core.data.named_transforms import NamedBatchTransform, NamedImageTransform
 from reid_core.data.samplers import EpochSampler
 from reid_core.data.transforms import BatchTransform, ImageTransform, split_stages
+from reid_core.distributed.processes import ALONE, Processes
 from reid_core.errors import ConfigError, PluginError
 from reid_core.plugins.registries import SAMPLERS, TRANSFORMS
 
@@ -30,6 +32,7 @@ def build_train_loader(
     label_map: LabelMap,
     *,
     device: torch.device,
+    processes: Processes = ALONE,
 ) -> TrainLoader:
     """Build the loader.
 
@@ -38,6 +41,7 @@ def build_train_loader(
         manifests: Training rows, a manifest each set.
         label_map: Their labels.
         device: Where batches go.
+        processes: Those that share each batch.
 
     Raises:
         ConfigError: An epoch would have no batch, or a parameter does not fit.
@@ -77,6 +81,9 @@ def build_train_loader(
         seed=config.seed,
         workers=workers,
         start_method=data.start_method,
+        rank=processes.rank,
+        num_ranks=processes.count,
+        repeats_first_epoch=config.train.overfit_batches is not None,
     )
 
 
@@ -107,7 +114,7 @@ def build_sampler(
     columns: Mapping[str, NDArray[np.generic]] | None = None,
     sizes: Mapping[str, int] | None = None,
 ) -> EpochSampler:
-    """Build the sampler and check that an epoch is not empty.
+    """Build the sampler, cut to the batches that are asked for; an epoch is never empty.
 
     Args:
         config: The whole configuration.
@@ -143,7 +150,7 @@ def build_sampler(
             f"{len(np.unique(labels))} identities, less than one batch of sampler {call['name']}; "
             "make the batch smaller"
         )
-    return sampler
+    return limited(sampler, config.train)
 
 
 def require_picklable(transforms: Sequence[ImageTransform]) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from reid_core.contracts import Batch
 from reid_core.errors import DataError, PluginError
+from reid_core.evaluation.tf32 import tf32_switched
 from reid_core.models.conditions import condition_values
 
 
@@ -54,7 +55,8 @@ def extract_embeddings(
         PluginError: The model's answer is not (B, D) floating point.
     """
     collected = _Collected(num_images)
-    with evaluating(model), torch.inference_mode():
+    # In true float32, or a run with train.tf32 would have other figures than 'reid-eval'.
+    with evaluating(model), tf32_switched(False), torch.inference_mode():
         for batch in batches:
             on_device = batch.to(device)
             # A model of somebody's own may have nothing but a method embed(images).

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from reid_core.config.components import ClipConfig
+from reid_core.distributed.shares import whole
 from reid_core.optim.groups import own_groups
 from reid_core.optim.patterns import matching_names
 
@@ -56,7 +57,7 @@ class GradientClip:
         """
         if self._method == "norm":
             norm = nn.utils.clip_grad_norm_(self._parameters, self._limit)
-            return {"clip/gradient_norm": norm.detach()}
+            return {"clip/gradient_norm": whole(norm.detach())}
         if self._method == "value":
             nn.utils.clip_grad_value_(self._parameters, self._limit)
         else:

@@ -85,8 +85,11 @@ KNOWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "precise_bn",
             "profiler",
             "swa",
-            "tensorboard",
-        )
+        ),
+        "reid-plugin-mlflow": ("mlflow",),
+        "reid-plugin-ray": ("ray_tune",),
+        "reid-plugin-tensorboard": ("tensorboard",),
+        "reid-plugin-wandb": ("wandb",),
     },
     "optimizers": {
         "reid-plugin-timm": (

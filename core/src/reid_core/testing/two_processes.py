@@ -8,7 +8,7 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
 
 WORLD_SIZE = 2
+
+#: Batches of the same size as a tiny run's, which can be dealt to two.
+_SHARED_BATCHES = {
+    "data.batch.identities": 6,
+    "data.batch.instances": 2,
+    "train.distributed.sync_batch_norm": True,
+}
 
 
 @dataclass(frozen=True)
@@ -45,11 +52,11 @@ class RankReport:
 def run_in_two_processes(
     run: TinyRun, folder: Path, *, timeout_seconds: float
 ) -> list[RankReport | None]:
-    """Train the same run in two processes, each with a run folder of its own.
+    """Train one run in two processes, which share its batches and its run folder.
 
     Both belong to one process group, and ``RANK``, ``LOCAL_RANK`` and ``WORLD_SIZE`` are set as
-    torchrun sets them. Gradients are not averaged: the two see the same data, so whatever makes
-    them differ is the hook's doing.
+    torchrun sets them. Gradients are averaged, and batch statistics are those of the whole batch:
+    weights and buffers stay equal, so whatever makes them differ is the hook's doing.
 
     Args:
         run: What is trained.
@@ -66,7 +73,9 @@ def run_in_two_processes(
         context.set_forkserver_preload([__name__])
     else:
         context = multiprocessing.get_context("spawn")
-    arguments = [(rank, run, str(folder), timeout_seconds) for rank in range(WORLD_SIZE)]
+    shared = replace(run, settings={**_SHARED_BATCHES, **run.settings})
+    shared.config(folder)  # writes the data, which both read
+    arguments = [(rank, shared, str(folder), timeout_seconds) for rank in range(WORLD_SIZE)]
     processes = [context.Process(target=_run_rank, args=given) for given in arguments]
     for process in processes:
         process.start()
@@ -107,7 +116,7 @@ def _run_rank(rank: int, run: TinyRun, folder: str, timeout_seconds: float) -> N
             world_size=WORLD_SIZE,
             timeout=timedelta(seconds=timeout_seconds),
         )
-        report = _train(run, Path(folder) / f"rank{rank}")
+        report = _train(run, Path(folder))
         torch.distributed.destroy_process_group()
     except BaseException:
         report = {"error": traceback.format_exc()}
@@ -117,7 +126,6 @@ def _run_rank(rank: int, run: TinyRun, folder: str, timeout_seconds: float) -> N
 
 
 def _train(run: TinyRun, folder: Path) -> dict[str, object]:
-    folder.mkdir()
     trainer = TinyTrainer(run.config(folder))
     outcome = trainer.train()
     return {

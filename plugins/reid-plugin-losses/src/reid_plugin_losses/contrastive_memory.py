@@ -29,7 +29,8 @@ class ContrastiveMemoryLoss(PairLoss):
     an image left there in an earlier epoch is not a positive of that image.
 
     In training mode each call adds the batch to the memory. The memory is part of the state, so
-    that a resumed run goes on exactly. It works on one branch of the head.
+    that a resumed run goes on exactly. It works on one branch of the head. Several processes need
+    ``gather: true``, so that all of them remember the same.
 
     Args:
         feature_dim: Length of the head's embedding; the trainer knows it.
@@ -48,6 +49,7 @@ class ContrastiveMemoryLoss(PairLoss):
     """
 
     name: ClassVar[str] = "contrastive_memory"
+    needs_gather: ClassVar[bool] = True
     num_steps: Tensor
 
     def __init__(

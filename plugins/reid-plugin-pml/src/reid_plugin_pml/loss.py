@@ -41,6 +41,7 @@ class PmlLoss(nn.Module):
             default.
         reducer_params: Parameters of the reducer.
         memory: Features of earlier batches to compare with, at least a batch; None is none.
+            Several processes then need ``gather: true``.
         embedding_size: Length of the features, where it is not the embedding's.
         num_branches: Branches of a head, for a loss that has an object for each.
         lr_factor: Learning rate of the loss's parameters, in units of the run's, above 0.
@@ -99,6 +100,8 @@ class PmlLoss(nn.Module):
                     loss=made, embedding_size=self.embedding_size, size=memory, miner=mined
                 )
             self.parts.append(_Part(made, mined))
+        #: Several processes would remember each its own share.
+        self.needs_gather = memory is not None
         self.has_own_parts = memory is not None or any(True for _ in self.parameters())
         self._last: dict[str, Tensor] = {}
 

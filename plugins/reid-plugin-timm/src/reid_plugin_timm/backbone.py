@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from reid_core.errors import ConfigError
 from reid_plugin_timm.build import build_network
-from reid_plugin_timm.checkpointing import enable_checkpointing
+from reid_plugin_timm.checkpointing import set_checkpointing
 from reid_plugin_timm.conditioned import Conditioned
 from reid_plugin_timm.ibn import add_ibn
 from reid_plugin_timm.layer_groups import find_layer_groups
@@ -124,6 +124,7 @@ class TimmBackbone(Conditioned):
                 weight=sie_weight,
                 tokens=sie_tokens,
             ),
+            is_table_reset=sie_reset,
         )
         if weights is not None:
             self._load(weights, weights_grid, sie_reset)
@@ -138,7 +139,18 @@ class TimmBackbone(Conditioned):
         self.num_prefix_tokens: int | None = self._layout.num_prefix_tokens
         if gradient_checkpointing:
             # Afterwards: finding the layout follows the graph, which checkpoints may hide.
-            enable_checkpointing(network, name=model_name)
+            self.set_grad_checkpointing()
+
+    def set_grad_checkpointing(self, enable: bool = True) -> None:
+        """Compute the blocks again in the backward pass, or keep their activations.
+
+        Args:
+            enable: Whether they are computed again.
+
+        Raises:
+            ConfigError: timm does not offer it for this architecture.
+        """
+        set_checkpointing(self.model, name=self._name, enable=enable)
 
     def forward(
         self, images: Tensor, camids: Tensor | None = None, viewids: Tensor | None = None
@@ -184,7 +196,12 @@ class TimmBackbone(Conditioned):
             final_norm=self._layout.norm,
             name=self._name,
         )
-        return Conditioned(trunk, copy.deepcopy(self.side_information)), branches
+        conditioned = Conditioned(
+            trunk,
+            copy.deepcopy(self.side_information),
+            is_table_reset=self._is_table_reset,
+        )
+        return conditioned, branches
 
     def layer_groups(self) -> list[list[str]]:
         """Return the names of the parameters as lists by depth, from the images on."""

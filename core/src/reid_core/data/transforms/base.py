@@ -26,9 +26,16 @@ class ImageTransform:
 
 
 class BatchTransform:
-    """Changes normalised batches, on the device, where that is faster and equivalent."""
+    """Changes normalised batches, on the device, where that is faster and equivalent.
+
+    Attributes:
+        mixes_images: Whether an image may depend on the others of its batch. Where several
+            processes share a batch, one that may is given the images of all of them; one that says
+            ``mixes_images = False`` is given a batch in which only the own rows are filled.
+    """
 
     stage: ClassVar[Literal["batch"]] = "batch"
+    mixes_images: bool = True
 
     def __call__(self, images: Tensor, rng: np.random.Generator) -> Tensor:
         """Return (B, 3, H, W) float32 made from ``images``, which may be changed in place."""

@@ -49,6 +49,8 @@ class RandomErasing(BatchTransform):
         fill pixel.
     """
 
+    mixes_images = False
+
     def __init__(
         self,
         *,

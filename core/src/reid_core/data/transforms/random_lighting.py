@@ -40,6 +40,8 @@ class RandomLighting(BatchTransform):
         order; this is the paper's formula.
     """
 
+    mixes_images = False
+
     def __init__(
         self,
         *,
