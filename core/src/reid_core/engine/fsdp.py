@@ -46,6 +46,8 @@ class ShardedModel:
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import fully_shard
 
+        # Shares of parameters in another layout are refused by torch; images may keep theirs.
+        model.to(memory_format=torch.contiguous_format)
         self._model = model
         self._find_unused = find_unused
         self.evaluated: ReidModel = copy.deepcopy(model)
