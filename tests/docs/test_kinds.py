@@ -92,7 +92,8 @@ def test_the_recipe_trains_and_resumes(command, package):
     assert any("uniformity/cosine" in row for row in rows)
     results = json.loads((run / "results.json").read_text())
     assert {one["protocol"] for one in results["evaluations"]} == {"all_cameras"}
-    again = command("train", "--resume", str(run), "--set", "train.epochs=6")
+    changed = ("--set", "train.epochs=6", "--changes", "use")
+    again = command("train", "--resume", str(run), *changed)
     assert again.returncode == 0, again.stderr
     assert json.loads((run / "status.json").read_text())["step"] == 12
 

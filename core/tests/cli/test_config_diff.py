@@ -103,6 +103,24 @@ def test_whatever_differs_between_two_runs_is_a_row(run, other):
     }
 
 
+def test_distributions_of_one_repository_are_told_once(run, other):
+    mine = {"commit": "abc", "num_dirty": 0}
+    names = ("reid-core", "reid-plugin-a", "reid-plugin.b")
+    change(run, plugin_git={**dict.fromkeys(names, mine), "their": {**mine, "commit": "123"}})
+    moved = {"commit": "def", "num_dirty": 2}
+    change(other, plugin_git={**dict.fromkeys(names, moved), "their": {**moved, "commit": "123"}})
+    content = json.loads(diff(run, other, "--json").stdout)
+    assert {one["path"]: (one["a"], one["b"]) for one in content["differences"]} == {
+        "plugin_git.reid-core.commit": ("abc", "def"),
+        "plugin_git.reid-core.num_dirty": (0, 2),
+        "plugin_git.their.num_dirty": (0, 2),
+    }
+    assert content["notes"] == [
+        "plugin_git.reid-core is told for reid-plugin-a, reid-plugin.b too: they are of one "
+        "repository"
+    ]
+
+
 def test_two_files_are_compared_in_a_table(tmp_path):
     for name, text in {
         "a.yaml": "train: {epochs: 60}\nmodel: {losses: [{name: one}]}\n",
@@ -126,7 +144,10 @@ def test_two_files_are_compared_in_a_table(tmp_path):
 
 def test_a_run_and_a_recipe_are_compared_in_their_settings_alone(run, tmp_path):
     recipe = tmp_path / "recipe.yaml"
-    recipe.write_text(yaml.safe_dump({"output": "a", "seed": 1}))
+    # The folder is the run's own affair: a recipe seldom names it.
+    recipe.write_text(yaml.safe_dump({"output": "elsewhere"}))
+    assert [diff(*sides).exit_code for sides in ((run, recipe), (recipe, run))] == [0, 0]
+    recipe.write_text(yaml.safe_dump({"seed": 1}))
     result = diff(run, recipe)
     assert result.exit_code == 1
     assert [line.split() for line in result.stdout.splitlines()[1:]] == [["seed", "0", "1"]]

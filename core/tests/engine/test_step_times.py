@@ -70,7 +70,12 @@ def test_each_part_of_a_step_is_measured(tiny_config, clock):
     per_step = {name: spent / 2 for name, spent in times.seconds.items()}
     assert per_step == {"data": 8, "forward": 16, "backward": 32, "update": 64, "hooks": 7}
     heading, *rows = times.lines()
-    assert heading == "where the time of a step goes (mean of 2, milliseconds)"
+    assert heading == (
+        "where the time of a step goes (mean of 2 steps, which is few: epochs are short, "
+        "milliseconds)"
+    )
+    times.num_steps = 5
+    assert times.lines()[0] == "where the time of a step goes (mean of 5 steps, milliseconds)"
     assert rows[1] == "  forward    16000.00  12.6%  the model and its losses"
     assert [row.split()[0] for row in rows] == [*PARTS, "step"]
     assert not trainer.model._forward_hooks

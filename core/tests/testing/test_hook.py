@@ -147,7 +147,7 @@ FAULTS = {
     "one rank waits for the other": (
         "test_two_processes_finish_alike", COUNT,
         "os.environ['RANK'] == '0' and torch.distributed.all_reduce(torch.ones(1))",
-        "with two processes rank 0 (failed|gave no result)",
+        "with two processes rank [01] (failed|gave no result)",
     ),
     "one rank dies": (
         "test_two_processes_finish_alike", COUNT, "os.environ['RANK'] == '1' and os._exit(1)",
@@ -158,18 +158,24 @@ FAULTS = {
         "p = next(trainer.model.parameters()); p.data += float(os.environ['RANK'])",
         r"the ranks end with different models \(weights\['backbone.conv.weight'\]",
     ),
-    "one rank stops alone": (
-        "test_two_processes_finish_alike", "def state_dict(self):",
-        "@hookimpl\n    def should_stop(self):\n"
-        "        return 'enough' if os.environ['RANK'] == '1' else None\n\n"
-        "    def state_dict(self):",
-        "rank 0 completed after 8 steps, rank 1 stopped after 1",
+    "it goes on with what only the end of a run writes": (
+        "test_goes_on_after_a_kill", "def after_train(self, trainer, outcome):",
+        "def before_epoch(self, trainer):\n"
+        "        trainer.start_iter and (trainer.folder.path / 'mine').read_text()\n\n"
+        "    @hookimpl\n    def after_train(self, trainer, outcome):\n"
+        "        (trainer.folder.path / 'mine').touch()",
+        "raised FileNotFoundError in a run that goes on after its process was killed.*mine(.|\n)*"
+        "after_train was not called",
+    ),
+    "it fails before it can be killed": (
+        "test_goes_on_after_a_kill", COUNT, "raise KeyError('accuracy')",
+        "a run that was to be killed at its first checkpoint ended with code 1: (.|\n)*accuracy",
     ),
 }  # fmt: skip
 
 
 def test_a_good_hook_passes_every_check(installed_component, run_all_checks) -> None:
-    assert run_all_checks(installed_component(HookConformance, GOOD)) == 10
+    assert run_all_checks(installed_component(HookConformance, GOOD)) == 11
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -87,6 +87,11 @@ FAULTS = {
         "test_gradient_is_the_derivative", END, "return loss.float()",
         "for float64 features it returns",
     ),
+    "it mixes dtypes": (
+        "test_gradient_is_the_derivative", END,
+        "return loss + (features @ torch.ones(16, 1)).mean()",
+        r"mixes another dtype with the float64 features of this check \(.*\); make tensors like",
+    ),
     "it changes the features": (
         "test_input_is_left_alone", START, f"{START}; features.data.mul_(2)",
         r"changes features\['global'\] in place",

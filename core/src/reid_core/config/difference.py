@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,9 @@ from reid_core.errors import UsageError
 
 #: What no two runs have in common, or what says nothing about their numbers.
 _OWN_TO_A_RUN = frozenset({"output", "env.command", "env.host", "git.root"})
+
+#: Facts on the repositories of distributions in editable mode.
+_PLUGIN_GIT = "plugin_git."
 
 
 @dataclass(frozen=True)
@@ -84,11 +87,42 @@ def compare(a: Side, b: Side) -> tuple[list[Difference], list[str]]:
     for file in [name for name in a.sections if name in b.sections]:
         left, right = a.sections[file], b.sections[file]
         for path in {**left, **right}:
-            if a.is_run and b.is_run and path in _OWN_TO_A_RUN:
+            # Two recipes may well mean two folders; a run always has one.
+            if (a.is_run or b.is_run) and path in _OWN_TO_A_RUN:
                 continue
             if left.get(path) != right.get(path):
                 differences.append(Difference(path, left.get(path), right.get(path)))
-    return sorted(differences, key=lambda one: one.path), list(_notes(a, b))
+    differences.sort(key=lambda one: one.path)
+    kept, repeated = _once_a_repository(differences, a, b)
+    return kept, [*_notes(a, b), *repeated]
+
+
+def _once_a_repository(
+    differences: Sequence[Difference], a: Side, b: Side
+) -> tuple[list[Difference], list[str]]:
+    """Keep the rows of one distribution of each repository, and name the others in a sentence."""
+    left, right = (side.sections.get("env.json", {}) for side in (a, b))
+    kept: list[Difference] = []
+    told: dict[tuple[object, ...], str] = {}
+    others: dict[str, list[str]] = {}
+    for one in differences:
+        if not one.path.startswith(_PLUGIN_GIT):
+            kept.append(one)
+            continue
+        dist, _, fact = one.path.removeprefix(_PLUGIN_GIT).rpartition(".")
+        commit = f"{_PLUGIN_GIT}{dist}.commit"
+        # A commit is of one repository only.
+        key = (left.get(commit), right.get(commit), fact, one.a, one.b)
+        first = told.setdefault(key, dist)
+        if first == dist:
+            kept.append(one)
+        elif dist not in others.setdefault(first, []):
+            others[first].append(dist)
+    notes = [
+        f"{_PLUGIN_GIT}{first} is told for {', '.join(dists)} too: they are of one repository"
+        for first, dists in others.items()
+    ]
+    return kept, notes
 
 
 def _notes(a: Side, b: Side) -> Iterator[str]:

@@ -14,6 +14,9 @@ from reid_core.hookspecs import hookimpl
 if TYPE_CHECKING:
     from reid_core.engine.default_trainer import DefaultTrainer
 
+#: Steps whose mean says something; a single one may be slow by chance.
+_ENOUGH = 5
+
 #: The parts of a step, in their order, and what each of them is.
 PARTS = {
     "data": "waiting for the batch",
@@ -105,7 +108,7 @@ class StepTimes:
             return []
         mean = {name: 1000 * spent / self.num_steps for name, spent in self.seconds.items()}
         whole = sum(mean.values())
-        heading = f"where the time of a step goes (mean of {self.num_steps}, milliseconds)"
+        heading = f"where the time of a step goes (mean of {_steps(self.num_steps)}, milliseconds)"
         rows = [
             f"  {name:<9} {spent:>9.2f} {spent / whole:>6.1%}  {PARTS[name]}"
             for name, spent in mean.items()
@@ -130,6 +133,12 @@ class StepTimes:
             self.seconds["forward"] += spent
             # What lies around the forward passes until the gradients are there is the rest.
             self._since += spent
+
+
+def _steps(number: int) -> str:
+    if number >= _ENOUGH:
+        return f"{number} steps"
+    return f"{number} {'step' if number == 1 else 'steps'}, which is few: epochs are short"
 
 
 def _now(device: torch.device) -> float:

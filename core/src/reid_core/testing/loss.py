@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -14,6 +14,7 @@ from torch.autograd.gradcheck import GradcheckError, gradcheck
 
 from reid_core.contracts import Batch, HeadOutput
 from reid_core.testing.batches import tiny_reid_batch
+from reid_core.testing.failure import ConformanceError
 from reid_core.testing.head_outputs import map_output, permute_classes, take_rows
 from reid_core.testing.module import ModuleConformance
 from reid_core.testing.randomness import seeded
@@ -21,6 +22,8 @@ from reid_core.testing.tensors import describe, random_normal
 
 #: Relative difference that another order of additions may make in float32.
 _TOLERANCE = 1e-4
+#: What torch says when two dtypes meet that should be one.
+_CLASH = re.compile(r"dtype|scalar type|same type|Float|Double")
 
 
 class LossConformance(ModuleConformance):
@@ -183,7 +186,7 @@ class LossConformance(ModuleConformance):
             return loss
 
         inputs = _leaves(output)
-        first = value(*inputs)
+        first = self._in_float64(lambda: value(*inputs))
         self.require(
             first.dtype == torch.float64,
             f"for float64 features it returns {describe(first)}; compute in at least float32, and "
@@ -256,6 +259,20 @@ class LossConformance(ModuleConformance):
         )
 
     # Helpers.
+
+    def _in_float64(self, call: Callable[[], Tensor]) -> Tensor:
+        try:
+            return call()
+        except RuntimeError as error:
+            reason = str(error).partition("\n")[0]
+            if _CLASH.search(reason) is None:
+                raise
+            raise ConformanceError(
+                f"{self._what()}: mixes another dtype with the float64 features of this check "
+                f"({reason}); make tensors like the features (features.new_zeros(...), "
+                "labels.to(features.dtype)), and register constants as buffers, which .double() "
+                "converts"
+            ) from error
 
     def _value(self, module: nn.Module, output: HeadOutput, batch: Batch) -> Tensor:
         with self.attempt(

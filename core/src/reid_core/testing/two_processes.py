@@ -7,7 +7,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from multiprocessing.process import BaseProcess
@@ -66,16 +66,11 @@ def run_in_two_processes(
     Returns:
         A report a rank; None for one that did not end in time or died.
     """
-    # A fork of this process would inherit its threads; a server forks clean ones, and imports torch
-    # once for all runs.
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        context: ForkServerContext | SpawnContext = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([__name__])
-    else:
-        context = multiprocessing.get_context("spawn")
+    context = clean_context()
     shared = replace(run, settings={**_SHARED_BATCHES, **run.settings})
     shared.config(folder)  # writes the data, which both read
-    arguments = [(rank, shared, str(folder), timeout_seconds) for rank in range(WORLD_SIZE)]
+    given_by_all = (shared, str(folder), timeout_seconds, dict(os.environ))
+    arguments = [(rank, *given_by_all) for rank in range(WORLD_SIZE)]
     processes = [context.Process(target=_run_rank, args=given) for given in arguments]
     for process in processes:
         process.start()
@@ -89,6 +84,19 @@ def run_in_two_processes(
     return [_read(folder / f"rank{rank}.pt") for rank in range(WORLD_SIZE)]
 
 
+def clean_context() -> ForkServerContext | SpawnContext:
+    """Return how processes are started that share nothing with this one.
+
+    A fork of this process would inherit its threads; a server forks clean ones, and imports torch
+    once for all runs.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return context
+
+
 def _wait(processes: Sequence[BaseProcess], deadline: float) -> None:
     for process in processes:
         process.join(max(0.0, deadline - time.monotonic()))
@@ -100,9 +108,18 @@ def _read(path: Path) -> RankReport | None:
     return RankReport(**torch.load(path, weights_only=True))
 
 
-def _run_rank(rank: int, run: TinyRun, folder: str, timeout_seconds: float) -> None:
+def take_environment(variables: Mapping[str, str]) -> None:
+    """Have the variables of the process that asks: a server's children have those of its start."""
+    os.environ.clear()
+    os.environ.update(variables)
+
+
+def _run_rank(
+    rank: int, run: TinyRun, folder: str, timeout_seconds: float, variables: Mapping[str, str]
+) -> None:
     """Run one rank and leave its report in a file; the body of the child process."""
     torch.set_num_threads(1)
+    take_environment(variables)
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(WORLD_SIZE)}
     if sys.platform != "win32":
         # The host's own name may lead nowhere, in a container for example.
