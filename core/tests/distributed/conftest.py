@@ -128,7 +128,7 @@ def largest_difference(one, other):
     return max(float((a - b).abs().max()) for a, b in pairs)
 
 
-SHARED = ("--set", "train.distributed.strategy=fsdp")
+SHARED = ("--set", "train.distributed.strategy=fsdp", "--set", "train.channels_last=true")
 CLIPPED = ("--set", "train.clip_gradients={method: norm, limit: 0.5}")
 
 

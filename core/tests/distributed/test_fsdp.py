@@ -17,6 +17,8 @@ def test_shares_give_the_weights_and_figures_of_whole_parameters(ended, furthest
     assert furthest_apart(shared, plain) < 1e-5
     assert shared["results"] == plain["results"]
     assert "parameters in 2 shares: 2 blocks and the rest" in ended["fsdp"].texts[0]
+    told = "strategy=fsdp: train.channels_last is for images, parameters stay contiguous"
+    assert told in ended["fsdp"].texts[0]
 
 
 def test_a_checkpoint_of_shares_holds_whole_tensors_under_plain_names(ended):

@@ -112,8 +112,8 @@ def test_parameters_without_gradient_are_named_with_the_setting_that_allows_them
 def test_a_loss_with_a_memory_is_refused_without_gather(report):
     for message in report["refused"]:
         assert message == (
-            "ConfigError: model.losses: remembering must see the batches of all processes, for it "
-            "keeps what it has seen; expected gather: true beside its name"
+            "ConfigError: model.losses: remembering must see the batches of all processes (its "
+            "class says needs_gather); expected gather: true beside its name"
         )
 
 

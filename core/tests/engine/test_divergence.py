@@ -137,6 +137,8 @@ def test_a_loss_that_is_not_finite_ends_the_run_before_the_update(tiny_recipe, t
         == trainer.label_map.labels(trainer.train_manifests)[watch.rows[6]].tolist()
     )
     assert batch["camids"].shape == (12,)
+    assert batch["columns"]["requested"].tolist() == watch.rows[6]
+    assert batch["columns"]["is_valid"].all()
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

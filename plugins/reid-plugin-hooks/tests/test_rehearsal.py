@@ -45,6 +45,17 @@ def test_an_error_of_memory_says_what_it_was_about(tiny, monkeypatch):
         assert torch.equal(value, before[name]), name
 
 
+def test_a_rehearsal_holds_as_many_images_at_once_as_a_step(tiny, monkeypatch):
+    trainer = tiny(train__micro_batch=3)
+    sizes = []
+    trainer.model.register_forward_pre_hook(lambda model, given: sizes.append(len(given[0])))
+    trainer.scaler = scaler = object()
+    rehearse(trainer, next(iter(trainer.batches(0, 0))), [])
+    assert sizes
+    assert max(sizes) <= 3
+    assert trainer.scaler is scaler
+
+
 @pytest.mark.parametrize(
     ("make", "copies"),
     [

@@ -7,7 +7,7 @@ import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -113,8 +113,13 @@ class CheckpointFolder:
         found = [path for path in self.folder.iterdir() if _NAME.match(path.name)]
         return sorted(found, key=_step_of, reverse=True)
 
-    def load_latest(self) -> tuple[Path, dict[str, object]] | None:
+    def load_latest(
+        self, flaw: Callable[[Mapping[str, object]], str] = lambda state: ""
+    ) -> tuple[Path, dict[str, object]] | None:
         """Load the newest checkpoint that is whole; damaged ones are named and passed over.
+
+        Args:
+            flaw: Says what is wrong with a state, so that it is passed over too; empty for nothing.
 
         Returns:
             Its path and state; None when there is no checkpoint at all.
@@ -126,7 +131,7 @@ class CheckpointFolder:
         problems = []
         for path in paths:
             try:
-                return path, load_checkpoint(path)
+                return path, _flawless(path, flaw)
             except CheckpointError as error:
                 log.warning("%s; trying the one before it", error)
                 problems.append(str(error))
@@ -139,6 +144,13 @@ def _step_of(path: Path) -> int:
     match = _NAME.match(path.name)
     assert match is not None
     return int(match.group(1))
+
+
+def _flawless(path: Path, flaw: Callable[[Mapping[str, object]], str]) -> dict[str, object]:
+    state = load_checkpoint(path)
+    if found := flaw(state):
+        raise CheckpointError(f"checkpoint {path} {found}")
+    return state
 
 
 def load_checkpoint(path: Path) -> dict[str, object]:

@@ -42,7 +42,7 @@ class TrainConfig(Section):
     tf32: bool = False
     #: Whether only kernels are used that give the same bits every time.
     deterministic: bool = False
-    #: What a loss or gradient that is not finite does.
+    #: What is done about a loss, gradient or buffer that is not finite.
     on_nan: Literal["stop", "skip", "rollback"] = "stop"
     #: Weights that training begins with: a run, a checkpoint or a weights file.
     init_from: str | None = Field(None, min_length=1)

@@ -1,4 +1,4 @@
-"""What happens when a loss or a gradient is not finite."""
+"""What happens when a loss, a gradient or a buffer is not finite."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from reid_core.contracts import Batch, TrainOutput
 from reid_core.engine.buffer_snapshot import BufferSnapshot
 from reid_core.engine.device_flag import DeviceFlag
+from reid_core.engine.finite_tensors import told
 from reid_core.engine.nan_batch import save_nan_batch
 from reid_core.engine.rollback import roll_back, wait_for_checkpoints
 from reid_core.errors import CheckpointError, TrainingError
@@ -39,6 +41,8 @@ class _Step:
     batch: Batch
     losses: Mapping[str, Tensor]
     lr: float
+    #: () bool on the device; None where no buffer was looked at.
+    are_buffers_finite: Tensor | None = None
 
     def shown(self) -> str:
         losses = {name: float(value) for name, value in self.losses.items()}
@@ -47,13 +51,20 @@ class _Step:
             f"{name if name == 'loss' else f'loss/{name}'} {v:g}" for name, v in told.items()
         )
 
-    def what(self) -> str:
-        is_loss = not all(bool(value.isfinite()) for value in self.losses.values())
-        return "the loss" if is_loss else "a gradient"
+    def what(self, trainer: StepTrainer) -> str:
+        if not all(bool(value.isfinite()) for value in self.losses.values()):
+            return "the loss"
+        if self.are_buffers_finite is not None and not bool(self.are_buffers_finite):
+            # A step later they are no better.
+            return f"buffer {told(trainer.finite.bad_buffers(trainer.model))}"
+        return "a gradient"
 
 
 class DivergenceWatch:
-    """Looks at the losses and at the norm of all gradients of each step, before the update.
+    """Looks at losses, the norm of all gradients, and buffers of each step, before the update.
+
+    Buffers, because statistics of a batch can overflow where loss and gradients do not, and a
+    running mean never recovers.
 
     What is done about a step that is not finite is ``mode``:
 
@@ -119,11 +130,13 @@ class DivergenceWatch:
             TrainingError: A number is not finite, and the run cannot go on.
         """
         losses = {name: value.detach() for name, value in output.losses.items()}
-        step = _Step(trainer.iter, batch, losses, trainer.current_lr)
         if trainer.scaler is not None:
-            self._scaled = step
+            self._scaled = _Step(trainer.iter, batch, losses, trainer.current_lr)
             return True
-        flag = DeviceFlag(_is_finite(losses, trainer.optimizer))
+        buffers = trainer.finite.are_buffers_finite(trainer.model)
+        step = _Step(trainer.iter, batch, losses, trainer.current_lr, buffers)
+        is_good = _is_finite(losses, trainer.optimizer)
+        flag = DeviceFlag(is_good if buffers is None else is_good & buffers.to(is_good.device))
         if self._is_deferred:
             self.settle()
             self._waiting = step, flag, weakref.ref(trainer)
@@ -192,8 +205,8 @@ class DivergenceWatch:
 
     def _answer(self, trainer: StepTrainer, step: _Step) -> None:
         where = _saved(trainer, step)
-        found = f"{step.what()} is not finite at step {step.number} ({step.shown()}; learning "
-        found += f"rate {step.lr:g}){where}"
+        found = f"{step.what(trainer)} is not finite at step {step.number} ({step.shown()}; "
+        found += f"learning rate {step.lr:g}){where}"
         if self._mode == "skip" and self._in_a_row < MAX_SKIPS:
             self._in_a_row += 1
             assert self._buffers is not None
@@ -221,12 +234,17 @@ class DivergenceWatch:
         return ""
 
 
-def advice(trainer: StepTrainer) -> str:
-    """Say which checkpoint is good, and what may help."""
+def advice(trainer: StepTrainer, *, without: Path | None = None) -> str:
+    """Say which checkpoint is good, and what may help.
+
+    Args:
+        trainer: Whose run has diverged.
+        without: A checkpoint that is not good.
+    """
     with suppress(CheckpointError):
         # The newest one may still be on its way to the disk.
         wait_for_checkpoints(trainer)
-    paths = trainer.folder.checkpoints.paths()
+    paths = [path for path in trainer.folder.checkpoints.paths() if path != without]
     last = f"the last good checkpoint is {paths[0]}" if paths else "there is no checkpoint yet"
     train = trainer.config.train
     tries = ["a lower train.optimizer.lr", "a longer warm-up"]

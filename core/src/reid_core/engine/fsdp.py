@@ -47,6 +47,8 @@ class ShardedModel:
         from torch.distributed.fsdp import fully_shard
 
         # Shares of parameters in another layout are refused by torch; images may keep theirs.
+        if not all(parameter.is_contiguous() for parameter in model.parameters()):
+            log.info("%s: train.channels_last is for images, parameters stay contiguous", _SETTING)
         model.to(memory_format=torch.contiguous_format)
         self._model = model
         self._find_unused = find_unused

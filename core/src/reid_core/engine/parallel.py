@@ -138,7 +138,7 @@ def require_gathered(model: nn.Module, processes: Processes) -> None:
     """Check that losses which must see all batches do.
 
     Raises:
-        ConfigError: One has a memory, say, that would differ from process to process.
+        ConfigError: One that says ``needs_gather`` is not given them.
     """
     losses = losses_of(model)
     if processes.count == 1 or losses is None:
@@ -146,6 +146,6 @@ def require_gathered(model: nn.Module, processes: Processes) -> None:
     lone = losses.lacking_gather()
     if lone:
         raise ConfigError(
-            f"model.losses: {', '.join(lone)} must see the batches of all processes, for it keeps "
-            "what it has seen; expected gather: true beside its name"
+            f"model.losses: {', '.join(lone)} must see the batches of all processes (its class "
+            "says needs_gather); expected gather: true beside its name"
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from torch import Tensor
 
 from reid_core.checkpoint.folder import load_checkpoint
+from reid_core.engine.finite_tensors import told
 from reid_core.engine.restore import load_optimizer, load_weights
 from reid_core.errors import TrainingError
 
@@ -37,7 +38,7 @@ def roll_back(trainer: StepTrainer, *, because: str) -> Path:
 
     Raises:
         TrainingError: The run has no checkpoint yet.
-        CheckpointError: None is whole.
+        CheckpointError: None is whole, and finite.
     """
     path, state = _newest(trainer, because)
     load_weights(trainer.model, cast("Mapping[str, Tensor]", state["model"]))
@@ -71,7 +72,9 @@ def wait_for_checkpoints(trainer: StepTrainer) -> None:
 
 def _newest(trainer: StepTrainer, because: str) -> tuple[Path, dict[str, object]]:
     wait_for_checkpoints(trainer)
-    found = trainer.folder.checkpoints.load_latest() if trainer.processes.is_first else None
+    found = None
+    if trainer.processes.is_first:
+        found = trainer.folder.checkpoints.load_latest(lambda state: _flaw(trainer, state))
     path = trainer.processes.from_first(None if found is None else found[0])
     if path is None:
         raise TrainingError(
@@ -80,3 +83,11 @@ def _newest(trainer: StepTrainer, because: str) -> tuple[Path, dict[str, object]
             "warm-up, or let the hook checkpoint save earlier, by every_steps"
         )
     return path, load_checkpoint(path) if found is None else found[1]
+
+
+def _flaw(trainer: StepTrainer, state: Mapping[str, object]) -> str:
+    """Say what is not finite in a checkpoint: going back to it would mend nothing."""
+    names = ("model", "eval_model")
+    states = [cast("Mapping[str, Tensor] | None", state[name]) for name in names]
+    bad = trainer.finite.bad_tensors(*states)
+    return f"is not finite: {told(bad)}" if bad else ""

@@ -14,6 +14,7 @@ from reid_core.distributed.processes import Processes
 from reid_core.distributed.tensors import average_gradients
 from reid_core.engine.compiled import compile_parts
 from reid_core.engine.divergence import DivergenceWatch
+from reid_core.engine.finite_tensors import FiniteTensors
 from reid_core.engine.micro_batches import MicroBatches
 from reid_core.engine.numerics import told_by_setting
 from reid_core.engine.out_of_memory import explained_out_of_memory
@@ -38,7 +39,8 @@ class StepTrainer(SimpleTrainer):
         parallel: What is called in training, in several processes; None is the model itself.
         train_manifests: The training sets.
         eval_model: The model that is evaluated and exported.
-        divergence: What watches losses and gradients.
+        divergence: What watches losses, gradients and buffers.
+        finite: Which tensors of the model have to be finite.
     """
 
     config: Config
@@ -56,6 +58,7 @@ class StepTrainer(SimpleTrainer):
                 can be compiled here.
         """
         train = self.config.train
+        self.finite = FiniteTensors(model)
         self.parallel = share_model(model, self.processes, train.distributed)
         self._frozen_statistics = freeze(model, train.optimizer.frozen)
         self._autocast_dtype = autocast_dtype(train.precision, self.device)
@@ -124,7 +127,7 @@ class StepTrainer(SimpleTrainer):
         return output
 
     def may_update(self, batch: Batch, output: TrainOutput) -> bool:
-        """Say whether losses and gradients are finite; see :class:`DivergenceWatch`."""
+        """Say whether losses, gradients and buffers are finite; see :class:`DivergenceWatch`."""
         return self.divergence.may_update(self, batch, output)
 
     def _update(self) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import shlex
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, cast
 
-import torch
+from torch import Tensor
 
 from reid_core.checkpoint.atomic import remove_leftovers
 from reid_core.checkpoint.cadence import Cadence
@@ -17,13 +17,15 @@ from reid_core.checkpoint.saving import Saved, Saving
 from reid_core.checkpoint.snapshot import snapshot
 from reid_core.checkpoint.writer import BackgroundWriter
 from reid_core.data.labels import identities_digest
+from reid_core.engine.divergence import advice
 from reid_core.engine.evaluation.run import evaluation_names
+from reid_core.engine.finite_tensors import told
 from reid_core.engine.outcome import Interrupted
 from reid_core.errors import CheckpointError, ConfigError, TrainingError
 from reid_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from reid_core.engine import DefaultTrainer, Outcome
+    from reid_core.engine import DefaultTrainer, Outcome, StepResult
 
 log = logging.getLogger("reid_core")
 
@@ -39,6 +41,11 @@ class Checkpoint:
     Training waits while the state is copied to the memory of the host, and goes on while a thread
     writes the copy. A checkpoint that cannot be written is tried again the next time, as long as
     there is an earlier one; at the end of the run it is an error.
+
+    A state that is not finite is never saved. Where ``train.on_nan`` can still mend it training
+    goes on, else the run fails. While all steps since the newest checkpoint were skipped none is
+    made, so that a good one is not dropped for weights that are the same; the end of the run is
+    saved.
 
     When training itself fails nothing is saved: the state may be what failed. When another hook
     fails the state is saved as ``emergency.pt``. It is whole, but hooks that were still to come
@@ -72,6 +79,7 @@ class Checkpoint:
         self._saved_step = -1
         self._saved_at = 0.0
         self._is_ending = False
+        self._is_changed = True
         self._writer: BackgroundWriter[Saved] = BackgroundWriter()
 
     @hookimpl
@@ -87,10 +95,12 @@ class Checkpoint:
                 log.warning("checkpoint of a later step set aside: %s", path)
             is_saved = folder.path_of(trainer.iter) in folder.paths()
         self._saved_step = trainer.iter if trainer.processes.from_first(is_saved) else -1
+        self._is_changed = self._saved_step == -1
 
     @hookimpl(trylast=True)
-    def after_step(self, trainer: DefaultTrainer) -> None:
+    def after_step(self, trainer: DefaultTrainer, result: StepResult) -> None:
         """Save in the middle of an epoch; at its end that is left to what follows it."""
+        self._is_changed |= not result.is_skipped
         self._collect(trainer)
         is_last = trainer.steps_done % len(trainer.data_loader) == 0
         if not is_last and trainer.steps_done < trainer.max_iter and self._is_due(trainer):
@@ -99,9 +109,12 @@ class Checkpoint:
     @hookimpl
     def after_epoch(self, trainer: DefaultTrainer, epoch: int) -> None:
         """Save when it is time."""
-        is_due = self._cadence.is_epoch_due(epoch + 1) or trainer.iter >= trainer.max_iter
+        is_last = trainer.iter >= trainer.max_iter
         # Asked in any case: all processes have to, or none.
-        if self._is_due(trainer) or is_due:
+        is_due = self._is_due(trainer) or (
+            self._is_changed and self._cadence.is_epoch_due(epoch + 1)
+        )
+        if is_due or is_last:
             self._save(trainer)
 
     @hookimpl(trylast=True)
@@ -137,7 +150,9 @@ class Checkpoint:
         if is_own or is_shared or not trainer.processes.is_first:
             return
         self.wait(trainer)
-        if trainer.steps_done in (0, self._saved_step) or not _is_finite(trainer):
+        if trainer.steps_done in (0, self._saved_step) or (
+            _bad_tensors(trainer, {"model": trainer.model.state_dict()})
+        ):
             return
         path = self._folder(trainer).save_emergency(trainer.state_dict(leave_out_broken=True))
         exception.add_note(
@@ -175,7 +190,8 @@ class Checkpoint:
         is_time = self._cadence.is_time_due(self._clock() - self._saved_at)
         if self._cadence.minutes is not None:
             is_time = trainer.processes.from_first(is_time)
-        return is_time or self._cadence.is_step_due(trainer.steps_done)
+        is_due = is_time or self._cadence.is_step_due(trainer.steps_done)
+        return is_due and self._is_changed
 
     def _is_saved(self, trainer: DefaultTrainer) -> bool:
         return trainer.processes.from_first(self._saved_step == trainer.iter)
@@ -184,9 +200,12 @@ class Checkpoint:
         self, trainer: DefaultTrainer, *, is_regular: bool = True, is_best: bool = False
     ) -> None:
         state = trainer.state_dict()
+        if not self._is_finite(trainer, state):
+            return
         step = trainer.steps_done
         if is_regular:
             self._saved_step, self._saved_at = step, self._clock()
+            self._is_changed = False
         if not trainer.processes.is_first:
             return
         # Before the copy: there is never more than one beside the state itself.
@@ -201,6 +220,22 @@ class Checkpoint:
             is_best=is_best,
         )
         self._writer.submit(saving.write)
+
+    def _is_finite(self, trainer: DefaultTrainer, state: Mapping[str, object]) -> bool:
+        """Say whether a state may be saved, the same in every process.
+
+        Raises:
+            TrainingError: It may not, and nothing to come can mend it.
+        """
+        bad = trainer.processes.from_first(_bad_tensors(trainer, state))
+        if not bad:
+            return True
+        found = f"weights are not finite after step {trainer.steps_done}: {told(bad)}"
+        is_over = self._is_ending or trainer.steps_done >= trainer.max_iter
+        if is_over or trainer.config.train.on_nan == "stop":
+            raise TrainingError(f"{found}. {advice(trainer)}")
+        log.error("%s; no checkpoint is made of them", found)
+        return False
 
     def _collect(
         self, trainer: DefaultTrainer, *, wait: bool = False, is_required: bool = False
@@ -221,7 +256,7 @@ class Checkpoint:
         Raises:
             CheckpointError: There is none, or the run ends here.
         """
-        self._saved_step = -1
+        self._saved_step, self._is_changed = -1, True
         earlier = self._folder(trainer).paths()
         if is_required or not earlier:
             raise error
@@ -239,9 +274,12 @@ def _tidy(trainer: DefaultTrainer) -> None:
             log.info("removed %s, which was never finished", path)
 
 
-def _is_finite(trainer: DefaultTrainer) -> bool:
-    tensors = [t for t in trainer.model.state_dict().values() if t.is_floating_point()]
-    return all(bool(torch.isfinite(tensor).all()) for tensor in tensors)
+def _bad_tensors(trainer: DefaultTrainer, state: Mapping[str, object]) -> list[str]:
+    """Return the names of the weights and buffers of a state that are not finite."""
+    states = [
+        cast("Mapping[str, Tensor] | None", state.get(name)) for name in ("model", "eval_model")
+    ]
+    return trainer.finite.bad_tensors(*states)
 
 
 def _info(trainer: DefaultTrainer) -> dict[str, object]:

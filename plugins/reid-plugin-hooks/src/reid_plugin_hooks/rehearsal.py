@@ -27,11 +27,13 @@ def rehearse(trainer: DefaultTrainer, batch: Batch, parameters: Sequence[nn.Para
     Raises:
         torch.OutOfMemoryError: Memory does not suffice; a note says for what.
     """
+    # It counts its backward passes, and this is none that an update follows.
+    scaler, trainer.scaler = trainer.scaler, None
     try:
         with undisturbed(trainer.model):
             room = _room_for_state(trainer.optimizer, parameters)
-            losses = trainer.forward(batch).losses
-            torch.stack(list(losses.values())).sum().backward()  # type: ignore[no-untyped-call]
+            # In chunks, where a step is done in chunks.
+            trainer.compute_gradients(batch)
             del room
     except torch.OutOfMemoryError as error:
         error.add_note(
@@ -40,6 +42,7 @@ def rehearse(trainer: DefaultTrainer, batch: Batch, parameters: Sequence[nn.Para
         )
         raise
     finally:
+        trainer.scaler = scaler
         for parameter in trainer.model.parameters():
             parameter.grad = None
 

@@ -26,6 +26,10 @@ from reid_core.evaluation.views import Views, check_sizes, with_views
 log = logging.getLogger("reid_core")
 
 
+class EmbeddingsNotFiniteError(DataError):
+    """A model gives embeddings that are not finite."""
+
+
 def views_of(config: Config) -> Views:
     """Return the views of an image that a config asks for."""
     features = config.evaluate.features
@@ -168,7 +172,7 @@ class Extraction:
         if not len(bad_rows):
             return
         first = int(rows[int(bad_rows[0])])
-        raise DataError(
+        raise EmbeddingsNotFiniteError(
             f"test set {self._name}: the embeddings of {len(bad_rows)} of {len(features)} images "
             f"are not finite, the first is that of {self.dataset.path(first)} (row {first}); no "
             "score is given for them: the model has diverged or its input is damaged, so check the "

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reid_core.data.limits import limit_caveats
+from reid_core.engine.divergence import advice
 from reid_core.engine.evaluation.combined import combined_name, evaluate_combined
 from reid_core.engine.evaluation.details import (
     details_of_combined,
     details_of_retrieval,
     write_details,
 )
+from reid_core.engine.evaluation.evaluator import Evaluator, Retrieval
+from reid_core.engine.evaluation.extraction import EmbeddingsNotFiniteError
 from reid_core.engine.parallel import take_statistics_of_first
 from reid_core.engine.results import Evaluation, feature_of
+from reid_core.errors import TrainingError
 from reid_core.evaluation import RetrievalResult
 
 if TYPE_CHECKING:
@@ -36,6 +40,9 @@ def evaluate_test_sets(trainer: DefaultTrainer) -> None:
 
     Args:
         trainer: Its ``results``, ``rankings``, ``retrievals`` and ``combined`` are written.
+
+    Raises:
+        TrainingError: Embeddings are not finite: training has diverged.
     """
     trainer.rankings = []
     trainer.retrievals = retrievals = []
@@ -45,7 +52,7 @@ def evaluate_test_sets(trainer: DefaultTrainer) -> None:
         take_statistics_of_first(trainer.processes, trainer.model, trainer.eval_model)
         if trainer.parallel is not None:
             trainer.parallel.refresh_evaluated()
-        retrieval = evaluator.evaluate(trainer.eval_model, trainer.check_own_interrupt)
+        retrieval = _evaluate(trainer, evaluator)
         retrievals.append(retrieval)
         trainer.rankings += evaluator.rankings(retrieval, seed=trainer.config.seed)
         _add(
@@ -96,6 +103,20 @@ def write_run_details(trainer: DefaultTrainer) -> None:
             seed=seed,
         )
     write_details(trainer.folder.path / "details.json", details)
+
+
+def _evaluate(trainer: DefaultTrainer, evaluator: Evaluator) -> Retrieval:
+    try:
+        return evaluator.evaluate(trainer.eval_model, trainer.check_own_interrupt)
+    except EmbeddingsNotFiniteError as error:
+        if trainer.iter == 0:
+            # Nothing was trained: it is the data, or the weights that training begins with.
+            raise
+        own = trainer.folder.checkpoints.path_of(trainer.iter)
+        raise TrainingError(
+            f"the model has diverged by step {trainer.iter} (learning rate "
+            f"{trainer.current_lr:g}): {error}. {advice(trainer, without=own)}"
+        ) from error
 
 
 def _add(
