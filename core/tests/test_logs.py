@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
+
+import pytest
 
 from reid_core.logs import logging_to
 
@@ -31,6 +34,20 @@ def test_lines_of_ours_and_of_plugins_are_shown_and_kept_from_the_beginning(tmp_
         "WARNING worth knowing",
         "WARNING after",
     ]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_costs_the_file_its_lines_and_nothing_else(capsys):
+    logger = logging.getLogger("reid_core")
+    with logging_to() as log_file:
+        log_file.open(Path("/dev/full"))
+        logger.info("one")
+        logger.info("two")
+    shown = capsys.readouterr().err.splitlines()
+    told = (
+        "warning: /dev/full cannot be written: No space left on device; it lacks lines from here on"
+    )
+    assert sorted(shown) == sorted(["one", "two", told])
 
 
 def test_levels_and_handlers_are_restored():

@@ -6,6 +6,7 @@ import datetime
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from reid_core import hookimpl
@@ -19,8 +20,9 @@ class Fault:
 
     Args:
         what: ``image``: all training images are broken from then on. ``worker``: a process that
-            reads images is killed. ``hook``: an exception. ``clock``: the clock on the wall goes a
-            day back, and a day ahead three steps later. ``nothing``.
+            reads images is killed. ``hook``: an exception. ``full``: the disk has no byte left.
+            ``clock``: the clock on the wall goes a day back, and a day ahead three steps later.
+            ``nothing``.
         step: Before which one, from 0.
     """
 
@@ -44,8 +46,17 @@ class Fault:
             os.kill(first, signal.SIGKILL)
         elif self._what == "hook":
             raise ValueError("the hook has had enough")
+        elif self._what == "full":
+            fill(trainer.folder.path)
         elif self._what == "clock":
             set_clock(-86400.0)
+
+
+def fill(folder: Path) -> None:
+    """Fill the disk of a folder to its last byte."""
+    with suppress(OSError), (folder / "filling").open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
 
 
 def children(pid: int) -> list[int]:

@@ -6,6 +6,8 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -50,7 +52,8 @@ class Bench:
         """Train, and return exit code and log."""
         recipe = self.folder / f"{what}{workers}.yaml"
         recipe.write_text(RECIPE.format(root=self.root, what=what, workers=workers))
-        log = output.with_suffix(f".{len(list(self.folder.glob('*.log')))}.log")
+        # Not beside the output, whose disk may be full.
+        log = self.folder / f"{output.name}.{len(list(self.folder.glob('*.log')))}.log"
         arguments = ("--config", recipe, "--plugin-file", FAULTS, "--output", output, *options)
         code = self._nursery.start(*arguments, log=log).wait(120)
         return code, log.read_text()
@@ -82,6 +85,23 @@ def go_on(bench, left):
 
 def status(run: Path) -> dict[str, object]:
     return json.loads((run / "status.json").read_text())
+
+
+@contextmanager
+def small_disk(place: Path, *, size: int) -> Iterator[Path]:
+    """Mount a file system of so many bytes."""
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)],
+        capture_output=True,
+        text=True,
+    )
+    if mounted.returncode:
+        pytest.skip(f"no small file system can be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
 
 
 def test_an_image_breaks_in_the_middle_of_an_epoch(bench, go_on):
@@ -154,24 +174,32 @@ def test_the_last_checkpoint_is_damaged(bench, left, damage):
 
 
 def test_the_disk_is_full(bench, go_on, left):
-    place = bench.folder / "small"
-    place.mkdir()
     size = (bench.whole / "checkpoints" / "step_00000010.pt").stat().st_size
-    options = f"size={int(2.5 * size)}"
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)], capture_output=True, text=True
-    )
-    if mounted.returncode:
-        pytest.skip(f"no small file system can be mounted here: {mounted.stderr.strip()}")
     run = bench.folder / "full"
-    try:
+    with small_disk(bench.folder / "small", size=int(2.5 * size)) as place:
         code, log = bench.run(place / "run", "nothing")
         assert code == 1, log
         assert "No space left on device" in log
         assert "cannot be written" in log
+        assert "Traceback" not in log
+        assert f"make room, then go on with: reid-train --resume {place / 'run'}" in log
+        assert status(place / "run")["state"] == "failed"
         shutil.copytree(place / "run", run)
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
     assert not list((run / "checkpoints").glob(".*.tmp"))
     assert 0 < left.newest(run)["step"] < STEPS
+    go_on(run)
+
+
+def test_not_a_byte_is_left_on_the_disk(bench, go_on, left):
+    with small_disk(bench.folder / "tiny", size=2**25) as place:
+        code, log = bench.run(place / "run", "full")
+        assert code == 1, log
+        assert re.search(r"error: \[Errno 28\] No space left on device: '.*/results.json'", log)
+        assert "Traceback" not in log
+        assert "train.log cannot be written: No space left on device; it lacks lines" in log
+        assert f"make room, then go on with: reid-train --resume {place / 'run'}" in log
+        assert (status(place / "run")["state"], status(place / "run")["step"]) == ("failed", 8)
+        run = bench.folder / "filled"
+        shutil.copytree(place / "run", run)
+    assert left.newest(run)["step"] == 6
     go_on(run)

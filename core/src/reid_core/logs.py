@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -24,7 +24,7 @@ class LogFile(logging.Handler):
     def open(self, path: Path) -> None:
         """Write the lines so far to ``path``, and all further ones; an old file is continued."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = logging.FileHandler(path, encoding="utf-8")
+        self._file = _RunLog(path, encoding="utf-8")
         self._file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         for record in self._waiting:
             self._file.emit(record)
@@ -42,6 +42,31 @@ class LogFile(logging.Handler):
         if self._file is not None:
             self._file.close()
         super().close()
+
+
+class _RunLog(logging.FileHandler):
+    """Goes on without a disk that is full: a line that is lost is no reason to lose a run.
+
+    The line was shown on standard error as well, as is that the file lacks some.
+    """
+
+    _is_told = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 — logging's own name
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            super().handleError(record)
+        elif not self._is_told:
+            self._is_told = True
+            sys.stderr.write(
+                f"warning: {self.baseFilename} cannot be written: {error.strerror}; it lacks lines "
+                "from here on\n"
+            )
+
+    def close(self) -> None:
+        # What is left in the buffer is tried once more, and was told of when it could not be kept.
+        with suppress(OSError):
+            super().close()
 
 
 @contextmanager

@@ -10,7 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from reid_core.checkpoint.atomic import (
+    overwrite,
     remove_leftovers,
+    sync_file,
     write_atomically,
     write_text_atomically,
 )
@@ -24,10 +26,26 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
         file.write(b"half")
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left") as caught:
         write_atomically(path, half)
+    assert caught.value.filename == str(path)
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["x.bin"]
+
+
+def test_a_small_file_is_written_over_where_it_lies(tmp_path):
+    path = tmp_path / "status.json"
+    path.write_bytes(b"a longer text than the next one")
+    node = path.stat().st_ino
+    overwrite(path, b"short")
+    assert (path.read_bytes(), path.stat().st_ino) == (b"short", node)
+    with pytest.raises(FileNotFoundError):
+        overwrite(tmp_path / "other.json", b"x")
+
+
+def test_a_file_that_is_not_there_needs_no_disk(tmp_path):
+    sync_file(tmp_path / "metrics.jsonl")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_file_has_the_rights_of_any_new_file(tmp_path):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -15,6 +19,7 @@ def saving(tmp_path, step, *, is_regular=True, is_best=True):
     return Saving(
         folder=CheckpointFolder(tmp_path / "checkpoints"),
         weights=tmp_path / "weights",
+        rows=tmp_path / "metrics.jsonl",
         step=step,
         state={"model": {"w": torch.full((3,), step)}, "eval_model": None, "step": step},
         info={"step": step},
@@ -38,6 +43,35 @@ def test_what_is_asked_for_is_written(tmp_path):
     assert (saved.step, saved.path.name, saved.error) == (2, "step_00000002.pt", None)
     assert step_in(tmp_path / "checkpoints" / "best.pt") == 1
     assert read_info(tmp_path / "weights" / "last.safetensors") == {"step": 2}
+
+
+def test_the_rows_are_on_the_disk_before_what_speaks_of_their_step(tmp_path, monkeypatch):
+    rows, synced = tmp_path / "metrics.jsonl", []
+    rows.write_text("{}\n")
+    real = os.fsync
+
+    def fsync(handle):
+        synced.append(Path(f"/proc/self/fd/{handle}").readlink().name)
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    saving(tmp_path, 1).write()
+    assert synced[0] == "metrics.jsonl"
+    assert any("step_00000001.pt" in name for name in synced[1:])
+
+
+def test_rows_that_cannot_reach_the_disk_are_no_checkpoint(tmp_path, monkeypatch):
+    rows = tmp_path / "metrics.jsonl"
+    rows.write_text("{}\n")
+
+    def fsync(handle):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    saved = saving(tmp_path, 1).write()
+    assert saved.path is None
+    assert str(saved.error) == f"{rows} cannot be written: [Errno 5] Input/output error"
+    assert names(tmp_path) == ["metrics.jsonl"]
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2, 3])
@@ -70,4 +104,4 @@ def test_a_failure_is_told_with_the_file(tmp_path, monkeypatch):
     saved = saving(tmp_path, 1, is_best=False).write()
     assert isinstance(saved.error, CheckpointError)
     path = tmp_path / "checkpoints" / "step_00000001.pt"
-    assert str(saved.error).startswith(f"checkpoint {path} cannot be written: [Errno 28] No space")
+    assert str(saved.error).startswith(f"checkpoint {path} cannot be written: No space")

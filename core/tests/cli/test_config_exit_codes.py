@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from reid_core.cli.common import no_plugins_option, reports_errors, with_no_plugins
 from reid_core.engine.outcome import Interrupted
-from reid_core.errors import DataError, PluginError, ReidError, TrainingError
+from reid_core.errors import CheckpointError, DataError, PluginError, ReidError, TrainingError
 from reid_core.plugins.switches import active_switches
 
 
@@ -62,6 +63,33 @@ def test_a_defect_keeps_its_traceback() -> None:
     result = run(ZeroDivisionError("ours"))
     assert isinstance(result.exception, ZeroDivisionError)
     assert result.exit_code == 1
+
+
+def test_a_group_of_mistakes_is_told_one_by_one_without_a_traceback() -> None:
+    first = CheckpointError("no room for the checkpoint")
+    first.add_note("make some")
+    full = OSError(errno.ENOSPC, "No space left on device", "report.html")
+    result = run(BaseExceptionGroup("after_train failed", [first, full]))
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "error: no room for the checkpoint\n  make some\n"
+        "error: [Errno 28] No space left on device: 'report.html'\n"
+    )
+
+
+def test_a_group_that_holds_a_defect_keeps_its_traceback() -> None:
+    group = BaseExceptionGroup("both", [CheckpointError("x"), ZeroDivisionError("ours")])
+    result = run(group)
+    assert result.exception is group
+
+
+def test_a_full_disk_is_told_and_a_missing_file_of_ours_is_a_defect() -> None:
+    full = run(OSError(errno.ENOSPC, "No space left on device", "x.json"))
+    assert (full.exit_code, full.stderr) == (
+        1,
+        "error: [Errno 28] No space left on device: 'x.json'\n",
+    )
+    assert isinstance(run(FileNotFoundError("x")).exception, FileNotFoundError)
 
 
 def test_an_interrupt_gives_130() -> None:

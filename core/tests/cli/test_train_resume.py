@@ -29,7 +29,9 @@ def trained(tiny_recipe: Path, tmp_path: Path) -> list[object]:
 
 
 def steps(folder: Path) -> list[int]:
-    return [json.loads(line)["step"] for line in (folder / "metrics.jsonl").read_text().split()]
+    return [
+        json.loads(line)["step"] for line in (folder / "metrics.jsonl").read_text().splitlines()
+    ]
 
 
 # B094
@@ -74,6 +76,45 @@ def test_a_path_may_be_named_and_a_wrong_one_is_answered(trained, tmp_path):
     weights = run(*options, "--resume", tmp_path / "run" / "weights" / "last.safetensors")
     assert weights.exit_code == 1
     assert "holds weights, not the state of a run" in weights.stderr
+
+
+def test_a_file_that_describes_a_run_is_answered_with_the_run(trained, tmp_path):
+    folder = tmp_path / "run"
+    for options in ([], trained):
+        named = run(*options, "--resume", folder / "config.yaml")
+        assert named.exit_code == 2
+        assert f"expected a run folder, such as {folder}, or a file in its" in named.stderr
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(trained, tmp_path):
+    folder = tmp_path / "run"
+    whole = steps(folder)
+    shutil.rmtree(folder / "checkpoints")
+    anew = run("--resume", folder)
+    assert anew.exit_code == 0, anew.output
+    assert f"no checkpoint in {folder}: starting anew" in anew.stderr
+    assert steps(folder) == whole
+    # In the folder of another run it would be a new run, which nobody has asked for.
+    shutil.rmtree(folder / "checkpoints")
+    other = run("--resume", folder, "--output", tmp_path / "other")
+    assert other.exit_code == 1
+    assert f"there is no checkpoint in {folder} to resume from" in other.stderr
+
+
+def test_a_run_that_is_done_says_so(trained, tmp_path):
+    again = run("--resume", tmp_path / "run")
+    assert again.exit_code == 0, again.output
+    assert "nothing to train: all 4 steps are done" in again.stderr
+
+
+def test_damaged_weights_are_told_before_data_is_read(trained, tmp_path):
+    weights = tmp_path / "run" / "weights" / "last.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    new = [*trained[:-1], tmp_path / "new", "--set", "data.train.0.root=nowhere"]
+    begun = run(*new, "--init-from", weights)
+    assert begun.exit_code == 1
+    assert str(weights) in begun.stderr
+    assert "nowhere" not in begun.stderr
 
 
 # B095

@@ -9,6 +9,7 @@ import torch
 from reid_core.config import load_config
 from reid_core.config.training import TrainConfig
 from reid_core.data.limits import limit_caveats
+from reid_core.data.sources import Sources
 from reid_core.engine import DefaultTrainer
 from reid_core.errors import CheckpointError, ConfigError
 from reid_core.optim.preview import steps_of_data
@@ -82,12 +83,11 @@ def test_more_batches_than_there_are_is_all_of_them_and_said(trainer_of, caplog)
     assert limit_caveats(trainer.config.train, 4) == ()
 
 
-def test_both_limits_at_once_are_refused(trainer_of):
+def test_both_limits_at_once_are_refused_before_data_is_read(trainer_of, monkeypatch):
+    monkeypatch.setattr(Sources, "train_manifests", None)
     with pytest.raises(ConfigError) as caught:
         trainer_of(limit_batches=3, overfit_batches=2)
-    assert "train.limit_batches is 3 and train.overfit_batches is 2; expected one" in str(
-        caught.value
-    )
+    assert "overfit_batches: is 2, and train.limit_batches is 3; expected one" in str(caught.value)
 
 
 def test_the_caveat_names_what_the_run_was_limited_to():

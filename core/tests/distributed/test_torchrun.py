@@ -43,6 +43,8 @@ def test_a_signal_to_one_process_ends_all_after_the_same_step_with_a_checkpoint(
     assert job.status["reason"] == "interrupted by SIGTERM"
     assert job.state(8)["step"] == 8
     assert job.texts[0].splitlines()[-2] == "error: interrupted by SIGTERM"
+    assert "SIGTERM, sent to another process: saving" in job.texts[0]
+    assert "finishing the step" not in job.texts[1]
 
 
 def test_a_mistake_that_all_processes_make_is_told_once(ended):

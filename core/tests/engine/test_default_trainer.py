@@ -175,7 +175,17 @@ def test_resume_falls_back_to_the_last_good_checkpoint_and_says_so(tiny_config, 
     assert again.start_iter == 12
     assert f"{newest} is damaged" in caplog.text
     before.write_bytes(b"")
-    with pytest.raises(CheckpointError, match=r"(?s)no checkpoint is whole.*empty \(0 bytes\)"):
+    told = r"(?s)no checkpoint is whole.*empty \(0 bytes\)"
+    with pytest.raises(CheckpointError, match=told) as caught:
+        DefaultTrainer(tiny_config).resume_or_load("auto")
+    weights = first.folder.path / "weights" / "last.safetensors"
+    assert f"--init-from {weights}, and another --output" in str(caught.value)
+    weights.unlink()
+    best = weights.with_name("best.safetensors")
+    with pytest.raises(CheckpointError, match=f"--init-from {best}"):
+        DefaultTrainer(tiny_config).resume_or_load("auto")
+    best.unlink()
+    with pytest.raises(CheckpointError, match=r"put a copy of one back, or begin a new run$"):
         DefaultTrainer(tiny_config).resume_or_load("auto")
 
 

@@ -171,6 +171,22 @@ def test_a_made_up_name_that_a_run_of_the_same_second_has_is_no_mistake(tmp_path
     assert (first.path.name, second.path.name) == ("run", "run-2")
 
 
+def test_the_status_is_true_also_when_no_second_file_fits_on_the_disk(folder, monkeypatch):
+    folder.path.mkdir()
+    folder.write_status("running")
+
+    def full(path, content):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("reid_core.engine.run_folder.write_bytes_atomically", full)
+    folder.write_status("failed", reason="no room")
+    status = json.loads((folder.path / "status.json").read_text())
+    assert (status["state"], status["reason"]) == ("failed", "no room")
+    (folder.path / "status.json").unlink()
+    with pytest.raises(OSError, match="No space left"):
+        folder.write_status("failed")
+
+
 def test_an_output_that_cannot_be_made_is_the_users_mistake(tmp_path, monkeypatch):
     def no_space(self, *args, **kwargs):
         raise OSError(28, "No space left on device")

@@ -217,7 +217,7 @@ def test_a_disk_that_is_full_for_a_while_costs_a_checkpoint_and_not_the_run(
     assert kept(trainer) == [4, 16]
     told = [r.getMessage() for r in caplog.records if r.levelname == "ERROR"]
     assert len(told) == 2
-    assert "step_00000008.pt cannot be written: [Errno 28] No space left on device" in told[0]
+    assert "step_00000008.pt cannot be written: No space left on device" in told[0]
     assert "training goes on and tries again; until then there is" in told[0]
     assert told[0].endswith("step_00000004.pt")
 
@@ -227,7 +227,7 @@ def test_a_disk_that_stays_full_ends_the_run_with_an_error_and_the_earlier_ones_
 ):
     Disk(monkeypatch, full_from=8)
     trainer = DefaultTrainer(config_of(tiny_recipe, tmp_path))
-    with pytest.raises(CheckpointError, match=r"step_00000016.pt cannot be written: \[Errno 28\]"):
+    with pytest.raises(CheckpointError, match=r"step_00000016.pt cannot be written: No space left"):
         trainer.train()
     assert trainer.iter == 16
     assert kept(trainer) == [4]
@@ -306,7 +306,7 @@ def test_a_real_limit_of_the_system_leaves_earlier_checkpoints_whole(tiny_recipe
     )
     assert ended.returncode == 1
     assert "told: checkpoint" in ended.stderr
-    assert "[Errno 27] File too large" in ended.stderr
+    assert "File too large" in ended.stderr
     names = [path.name for path in (tmp_path / "run").rglob("*.pt*")]
     assert names == ["step_00000004.pt"]
     path = tmp_path / "run" / "checkpoints" / names[0]

@@ -34,7 +34,9 @@ def write_weights(path: Path, state: Mapping[str, Tensor], info: Mapping[str, ob
     try:
         write_atomically(path, lambda file: file.write(content))
     except OSError as error:
-        raise CheckpointError(f"weights {path} cannot be written: {error}") from error
+        raise CheckpointError(
+            f"weights {path} cannot be written: {error.strerror or error}"
+        ) from error
 
 
 def read_info(path: Path) -> dict[str, object] | None:
@@ -77,7 +79,9 @@ def update_info(path: Path, changes: Mapping[str, object]) -> None:
             text += b" " * (-len(text) % 8)
             write_atomically(path, lambda target: _copy(file, target, text))
     except OSError as error:
-        raise CheckpointError(f"weights {path} cannot be written: {error}") from error
+        raise CheckpointError(
+            f"weights {path} cannot be written: {error.strerror or error}"
+        ) from error
 
 
 def _copy(source: IO[bytes], target: IO[bytes], header: bytes) -> None:

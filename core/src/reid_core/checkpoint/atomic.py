@@ -22,7 +22,8 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         write: Writes the content to the open file it is given.
 
     Raises:
-        OSError: The disk is full, say; the old file is untouched and the temporary one removed.
+        OSError: The disk is full, say; the old file is untouched and the temporary one removed. It
+            names ``path``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}.tmp"
@@ -34,8 +35,11 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+            # A failed write knows no name, a failed opening one that nobody has heard of.
+            error.filename = str(path)
         raise
     _sync_folder(path.parent)
 
@@ -48,6 +52,42 @@ def write_text_atomically(path: Path, text: str) -> None:
 def write_bytes_atomically(path: Path, content: bytes) -> None:
     """Write the bytes of a file in the same way."""
     write_atomically(path, lambda file: file.write(content))
+
+
+def overwrite(path: Path, content: bytes) -> None:
+    """Write over the bytes of a small file, where the disk has no room for a second one beside it.
+
+    A disk gives room in blocks of some KiB: a file that stays within its block needs no more.
+
+    Args:
+        path: The file, which is there.
+        content: What it shall hold. A crash in between leaves a part of it.
+
+    Raises:
+        OSError: It is not there, or needs more room than there is.
+    """
+    with path.open("r+b") as file:
+        file.write(content)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_file(path: Path) -> None:
+    """Let what was written to a file reach the disk; nothing is done where there is no such file.
+
+    Raises:
+        OSError: The disk is full, say.
+    """
+    try:
+        # Not for reading alone: Windows refuses to flush such a handle.
+        handle = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def remove_leftovers(folder: Path) -> list[Path]:

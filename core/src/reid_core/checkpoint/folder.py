@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import shlex
 import shutil
 import zipfile
 import zlib
@@ -56,9 +57,9 @@ class CheckpointFolder:
         """
         path = self.path_of(step)
         if same_as is None:
-            _write(path, state)
+            self._write(path, state)
         else:
-            _copy(same_as, path)
+            self._copy(same_as, path)
         others = [other for other in self.paths() if other != path]
         for old in others[self._keep - 1 :]:
             old.unlink(missing_ok=True)
@@ -93,7 +94,7 @@ class CheckpointFolder:
             CheckpointError: It cannot be written; an earlier one is untouched.
         """
         path = self.folder / "best.pt"
-        _write(path, state)
+        self._write(path, state)
         return path
 
     def save_emergency(self, state: Mapping[str, object]) -> Path:
@@ -103,7 +104,7 @@ class CheckpointFolder:
             CheckpointError: It cannot be written; other checkpoints are untouched.
         """
         path = self.folder / "emergency.pt"
-        _write(path, state)
+        self._write(path, state)
         return path
 
     def paths(self) -> list[Path]:
@@ -136,8 +137,44 @@ class CheckpointFolder:
                 log.warning("%s; trying the one before it", error)
                 problems.append(str(error))
         if problems:
-            raise CheckpointError("no checkpoint is whole:\n  " + "\n  ".join(problems))
+            raise CheckpointError(
+                "no checkpoint is whole:\n  " + "\n  ".join(problems) + "\n" + self._way_out()
+            )
         return None
+
+    def _way_out(self) -> str:
+        """Return what is left to a run whose checkpoints are all lost."""
+        weights = self.folder.parent / "weights"
+        names = ("last.safetensors", "best.safetensors")
+        left = [weights / name for name in names if (weights / name).is_file()]
+        if not left:
+            return "put a copy of one back, or begin a new run"
+        return (
+            "put a copy of one back, or begin a new run with the weights alone: "
+            f"--init-from {shlex.quote(str(left[0]))}, and another --output"
+        )
+
+    def _write(self, path: Path, state: Mapping[str, object]) -> None:
+        try:
+            write_atomically(path, lambda file: torch.save({"format": FORMAT, **state}, file))
+        except (OSError, RuntimeError) as error:
+            # torch reports a failed write as a RuntimeError of its archive writer.
+            raise self._not_written(path, error) from error
+
+    def _copy(self, source: Path, path: Path) -> None:
+        try:
+            with source.open("rb") as file:
+                write_atomically(
+                    path, lambda target: shutil.copyfileobj(file, target, _COPIED_AT_ONCE)
+                )
+        except OSError as error:
+            raise self._not_written(path, error) from error
+
+    def _not_written(self, path: Path, error: Exception) -> CheckpointError:
+        cause = error.__context__ if isinstance(error.__context__, OSError) else error
+        why = cause.strerror if isinstance(cause, OSError) and cause.strerror else cause
+        left = "earlier checkpoints are untouched" if self.paths() else "there is no earlier one"
+        return CheckpointError(f"checkpoint {path} cannot be written: {why}; {left}")
 
 
 def _step_of(path: Path) -> int:
@@ -210,26 +247,3 @@ def require_sound(path: Path) -> None:
             f"checkpoint {path} is damaged: {damaged} in it is not what was written (its checksum "
             "differs)"
         )
-
-
-def _write(path: Path, state: Mapping[str, object]) -> None:
-    try:
-        write_atomically(path, lambda file: torch.save({"format": FORMAT, **state}, file))
-    except (OSError, RuntimeError) as error:
-        # torch reports a failed write as a RuntimeError of its archive writer.
-        raise _not_written(path, error) from error
-
-
-def _copy(source: Path, path: Path) -> None:
-    try:
-        with source.open("rb") as file:
-            write_atomically(path, lambda target: shutil.copyfileobj(file, target, _COPIED_AT_ONCE))
-    except OSError as error:
-        raise _not_written(path, error) from error
-
-
-def _not_written(path: Path, error: Exception) -> CheckpointError:
-    cause = error.__context__ if isinstance(error.__context__, OSError) else error
-    return CheckpointError(
-        f"checkpoint {path} cannot be written: {cause}; earlier checkpoints are untouched"
-    )

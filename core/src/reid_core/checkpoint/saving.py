@@ -10,6 +10,7 @@ from typing import cast
 from torch import Tensor
 
 from reid_core.checkpoint.artifact import write_weights
+from reid_core.checkpoint.atomic import sync_file
 from reid_core.checkpoint.folder import CheckpointFolder
 from reid_core.errors import CheckpointError
 
@@ -36,6 +37,7 @@ class Saving:
     Args:
         folder: Where checkpoints go.
         weights: Folder of the weights files.
+        rows: File with the rows of the steps so far; a checkpoint is not on the disk before them.
         step: Steps done by the state.
         state: The state, which nobody else changes.
         info: Description for the weights files.
@@ -45,6 +47,7 @@ class Saving:
 
     folder: CheckpointFolder
     weights: Path
+    rows: Path
     step: int
     state: Mapping[str, object]
     info: Mapping[str, object]
@@ -59,6 +62,7 @@ class Saving:
         """
         path = None
         try:
+            self._sync_rows()
             self._export()
             best = self.folder.save_best(self.state) if self.is_best else None
             if self.is_regular:
@@ -66,6 +70,13 @@ class Saving:
         except CheckpointError as error:
             return Saved(self.step, path, error)
         return Saved(self.step, path)
+
+    def _sync_rows(self) -> None:
+        # A power cut would otherwise leave a checkpoint whose rows nobody writes again.
+        try:
+            sync_file(self.rows)
+        except OSError as error:
+            raise CheckpointError(f"{self.rows} cannot be written: {error}") from error
 
     def _export(self) -> None:
         # What is evaluated is what is used elsewhere.

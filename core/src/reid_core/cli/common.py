@@ -15,6 +15,7 @@ import click
 
 from reid_core.distributed.told_once import is_told_by_first
 from reid_core.errors import ReidError, UsageError
+from reid_core.plain_errors import plain_errors
 from reid_core.plugins.index import disabled_plugins
 from reid_core.plugins.local_files import load_plugin_file
 from reid_core.plugins.switches import ALL
@@ -116,22 +117,37 @@ def _reader_has_gone() -> bool:
     return bool(poll.poll(0))
 
 
+def _told_code(error: BaseException) -> int:
+    """Print what is no defect, and return its exit code.
+
+    Raises:
+        BaseException: ``error`` itself; it is, or holds, a defect.
+    """
+    found = plain_errors(error)
+    if not found:
+        raise error
+    text = "\n".join(
+        "\n  ".join([f"error: {one}", *getattr(one, "__notes__", ())]) for one in found
+    )
+    if not is_told_by_first(text):
+        click.echo(text, err=True)
+    return int(getattr(found[0], "status_code", getattr(found[0], "exit_code", 1)))
+
+
 def reports_errors(command: Callable[P, int]) -> Callable[P, None]:
     """Print a user's mistake without a traceback, and leave with the code that belongs to it.
 
-    A ``ReidError`` gives its ``exit_code``, a signal 128 plus its number. Any other exception is a
-    defect: it keeps its traceback and gives 1.
+    A ``ReidError`` gives its ``exit_code``, a signal 128 plus its number, a full disk 1; of several
+    errors the first one gives it. Any other exception is a defect: it keeps its traceback and
+    gives 1.
     """
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             code = command(*args, **kwargs)
-        except ReidError as error:
-            told = "\n  ".join([f"error: {error}", *getattr(error, "__notes__", ())])
-            if not is_told_by_first(told):
-                click.echo(told, err=True)
-            code = getattr(error, "status_code", error.exit_code)
+        except (ReidError, BaseExceptionGroup) as error:
+            code = _told_code(error)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             code = 128 + signal.SIGINT
@@ -142,6 +158,8 @@ def reports_errors(command: Callable[P, int]) -> Callable[P, None]:
             # nowhere, or Python's own flush at exit would fail and give another exit code.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 0
+        except OSError as error:
+            code = _told_code(error)
         sys.exit(code)
 
     return run

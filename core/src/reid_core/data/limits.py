@@ -7,31 +7,21 @@ import logging
 from reid_core.config.training import TrainConfig
 from reid_core.data.samplers import EpochSampler
 from reid_core.data.samplers.limited import LimitedSampler
-from reid_core.errors import ConfigError
 from reid_core.wording import counted
 
 log = logging.getLogger("reid_core")
 
 
 def limited(sampler: EpochSampler, train: TrainConfig) -> EpochSampler:
-    """Cut the epochs of a sampler to what ``limit_batches`` or ``overfit_batches`` leave.
+    """Cut the epochs of a sampler to what ``limit_batches`` or ``overfit_batches`` leaves.
 
     Args:
         sampler: Draws the batches of a whole epoch.
-        train: The settings.
+        train: The settings, of which one at most is set.
 
     Returns:
         The sampler itself where neither is set.
-
-    Raises:
-        ConfigError: Both are set.
     """
-    if train.limit_batches is not None and train.overfit_batches is not None:
-        raise ConfigError(
-            f"train.limit_batches is {train.limit_batches} and train.overfit_batches is "
-            f"{train.overfit_batches}; expected one of them: take the other back by "
-            "--set train.limit_batches=null or --set train.overfit_batches=null"
-        )
     for key, number in (
         ("limit_batches", train.limit_batches),
         ("overfit_batches", train.overfit_batches),

@@ -58,8 +58,7 @@ def _checked(config: Config) -> tuple[ComponentRef, ...]:
             faults.append(f"{f'{place}  ' if place else ''}{dotted(use.path)}: {error}")
     if faults:
         raise PluginError("\n".join(faults))
-    if config.evaluate.every == 0 and config.evaluate.at_start:
-        problems.append(_problem(config, ("evaluate", "at_start"), "needs evaluate.every above 0"))
+    problems += _contradictions(config)
     raise_problems(problems)
     build_rerankers(config)
     hooks: list[object] = []
@@ -71,6 +70,21 @@ def _checked(config: Config) -> tuple[ComponentRef, ...]:
 def build_hooks(config: Config) -> list[tuple[str, object]]:
     """Build the hooks of a config, as (id, hook) in call order."""
     return [(hook.key, HOOKS.build(hook.as_call())) for hook in config.all_hooks]
+
+
+def _contradictions(config: Config) -> Iterator[ConfigProblem]:
+    """Yield what cannot go together, although each of it could be."""
+    if config.evaluate.every == 0 and config.evaluate.at_start:
+        yield _problem(config, ("evaluate", "at_start"), "needs evaluate.every above 0")
+    train = config.train
+    if train.limit_batches is not None and train.overfit_batches is not None:
+        yield _problem(
+            config,
+            ("train", "overfit_batches"),
+            f"is {train.overfit_batches}, and train.limit_batches is {train.limit_batches}; "
+            "expected one of them: take the other back by --set train.limit_batches=null or "
+            "--set train.overfit_batches=null",
+        )
 
 
 def _build_problems(config: Config, hooks: list[object]) -> list[ConfigProblem]:

@@ -56,6 +56,7 @@ from reid_core.models.build import build_model
 from reid_core.models.weighted_losses import losses_of
 from reid_core.optim import LearningRate, build_clip, build_optimizer
 from reid_core.optim.groups import describe_groups
+from reid_core.plain_errors import told
 from reid_core.plugins.index import disabled_plugins
 
 P = ParamSpec("P")
@@ -392,6 +393,6 @@ class DefaultTrainer(StepTrainer):
             # The run itself had ended well; a hook's last work, the report say, had not.
             if self.is_first:
                 self.folder.write_status(
-                    "failed", step=self.iter, max_step=self.max_iter, reason=repr(error)
+                    "failed", step=self.iter, max_step=self.max_iter, reason=told(error)
                 )
             raise

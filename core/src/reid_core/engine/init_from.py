@@ -84,11 +84,9 @@ def init_from(trainer: DefaultTrainer, source: str) -> InitialWeights:
     Raises:
         CheckpointError: There is no such file, it is damaged, or it does not fit.
     """
-    path = find_weights(Path(source))
-    if saved_entry(path, "format") is not None:
-        require_sound(path)
+    path, state = read_initial_weights(source)
     model, name = trainer.model, str(path)
-    state = _fitted(model, read_state_dict(path), source=name)
+    state = _fitted(model, state, source=name)
     _require_some(model, state, source=name)
     _warn_of_other_cameras(trainer, path)
     own = model.state_dict()
@@ -109,6 +107,24 @@ def init_from(trainer: DefaultTrainer, source: str) -> InitialWeights:
     log.info("begins with %s", report.summary())
     _tell(kept, dropped, is_same)
     return InitialWeights(path, _sha256(path), report.loaded_share, kept, dropped)
+
+
+def read_initial_weights(source: str) -> tuple[Path, dict[str, Tensor]]:
+    """Read what ``train.init_from`` names.
+
+    Args:
+        source: The path of a run folder or file.
+
+    Returns:
+        The file, and its tensors by key.
+
+    Raises:
+        CheckpointError: There is no such file, or it is damaged.
+    """
+    path = find_weights(Path(source))
+    if saved_entry(path, "format") is not None:
+        require_sound(path)
+    return path, read_state_dict(path)
 
 
 def _fitted(model: nn.Module, state: dict[str, Tensor], *, source: str) -> dict[str, Tensor]:

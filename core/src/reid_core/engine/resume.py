@@ -21,7 +21,8 @@ def find_checkpoint(
         folder: The run folder of this training.
 
     Returns:
-        Its path and state; None to start anew.
+        Its path and state; None to start anew, as ``"auto"`` and the folder of this training itself
+        do before their first checkpoint.
 
     Raises:
         CheckpointError: The path names nothing that can be resumed.
@@ -34,7 +35,8 @@ def find_checkpoint(
     if not path.is_dir():
         return path, load_checkpoint(path)
     found = RunFolder(path).checkpoints.load_latest()
-    if found is None:
+    is_own = path.resolve() == folder.path.resolve() and folder.holds_a_run()
+    if found is None and not is_own:
         raise CheckpointError(
             f"there is no checkpoint in {path} to resume from (looked for "
             f"{path / 'checkpoints' / 'step_*.pt'}); leave --resume out to start anew"

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reid_core.checkpoint.atomic import write_bytes_atomically, write_text_atomically
+from reid_core.checkpoint.atomic import overwrite, write_bytes_atomically, write_text_atomically
 from reid_core.checkpoint.folder import CheckpointFolder
 from reid_core.config import Config
 from reid_core.config.load import dump_config
@@ -172,10 +172,23 @@ class RunFolder:
         return target.relative_to(self.path).as_posix()
 
     def write_status(self, state: str, **facts: object) -> None:
-        """Write ``status.json``: how the run stands, for scripts and for other processes."""
+        """Write ``status.json``: how the run stands, for scripts and for other processes.
+
+        On a full disk it is written over the one that is there: what it says last shall be true.
+
+        Raises:
+            OSError: That is not possible either.
+        """
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        status = {"state": state, "time": now, "pid": os.getpid(), **facts}
-        write_text_atomically(self.path / "status.json", _json(status))
+        content = _json({"state": state, "time": now, "pid": os.getpid(), **facts}).encode()
+        path = self.path / "status.json"
+        try:
+            write_bytes_atomically(path, content)
+        except OSError as error:
+            try:
+                overwrite(path, content)
+            except OSError:
+                raise error from None
 
 
 def default_parent(config: Config) -> Path:

@@ -35,6 +35,8 @@ def graceful_signals(trainer: TrainerBase) -> Iterator[None]:
             raise KeyboardInterrupt
         interrupted = True
         trainer.request_stop(signum)
+        if not trainer.is_first:
+            return  # a launcher passes a signal on to all: one of them says it
         sys.stderr.write(
             f"{signal.Signals(signum).name}: finishing the step and saving"
             f"{' (Ctrl-C again to leave at once)' if signum == signal.SIGINT else ''}\n"

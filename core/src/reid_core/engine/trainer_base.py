@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from reid_core.engine.outcome import Interrupted, Outcome
 from reid_core.engine.step_result import StepResult
 from reid_core.errors import TrainingError
 from reid_core.hookspecs import hookimpl
+from reid_core.plain_errors import plain_errors, told
 
 if TYPE_CHECKING:
     from reid_core.distributed.failure_watch import FailureWatch
@@ -201,6 +203,9 @@ class TrainerBase:
             return None
         signals = processes.gather([] if self._interrupt is None else [self._interrupt])
         self._agreed_interrupt = signals[0] if signals else None
+        if signals and self._interrupt is None and self.is_first:
+            name = signal.Signals(signals[0]).name
+            log.info("%s, sent to another process: saving", name)
         reasons = processes.gather([reason] if reason else [])
         return reasons[0] if reasons else None
 
@@ -222,9 +227,12 @@ class TrainerBase:
                 errors[0] if len(errors) == 1 else BaseExceptionGroup("after_train failed", errors)
             )
         for error in errors:
-            log.error("while the run was wound up: %s", error, exc_info=error)
+            is_plain = bool(plain_errors(error))
+            log.error("while the run was wound up: %s", error, exc_info=None if is_plain else error)
             notes = ", ".join(getattr(error, "__notes__", ()))
-            outcome.exception.add_note(f"while the run was wound up: {error!r} ({notes})")
+            outcome.exception.add_note(
+                f"while the run was wound up: {told(error)}{f' ({notes})' if notes else ''}"
+            )
 
     def batches(self, epoch: int, start: int) -> Iterable[Batch]:
         """Yield the batches of an epoch from number ``start`` on.

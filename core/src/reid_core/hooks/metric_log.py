@@ -50,8 +50,14 @@ class MetricLog:
         """Append a row."""
         numbers = {name: v if math.isfinite(v) else None for name, v in scalars.items()}
         row = {"step": step, "epoch": round(step / len(trainer.data_loader), 4), **numbers}
-        with _path(trainer).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        path = _path(trainer)
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+        except OSError as error:
+            # A full disk does not say what had no room on it.
+            error.filename = str(path)
+            raise
 
 
 def _path(trainer: DefaultTrainer) -> Path:

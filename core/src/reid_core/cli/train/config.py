@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reid_core.config import Config, load_config
 from reid_core.config.origins import dump_with_origins
 from reid_core.errors import UsageError
+
+#: Files that describe a run and are sometimes taken for what it can be resumed from.
+_DESCRIPTIONS = (".yaml", ".yml", ".json", ".jsonl")
 
 
 def read_config(
@@ -24,8 +28,8 @@ def read_config(
         UsageError: There is no recipe, or no path at ``--resume``.
         ConfigError: The recipe or a setting is wrong.
     """
-    if resume is not None and not resume.strip():
-        raise UsageError("--resume is empty; expected auto, a checkpoint file or a run folder")
+    if resume is not None:
+        _require_resumable(resume)
     if name is None:
         name = config_of_run(resume)
         # The run may have been moved since it was started: it goes on where it is now.
@@ -48,6 +52,17 @@ def resolved_text(config: Config, name: str | None, output: str | None) -> str:
     if output is not None or name is None:
         others["output",] = "--resume" if output is None else "--output"
     return dump_with_origins(config, others)
+
+
+def _require_resumable(resume: str) -> None:
+    if not resume.strip():
+        raise UsageError("--resume is empty; expected auto, a checkpoint file or a run folder")
+    path = Path(resume)
+    if path.suffix in _DESCRIPTIONS and path.expanduser().is_file():
+        raise UsageError(
+            f"--resume {resume}: that is no checkpoint; expected a run folder, such as "
+            f"{shlex.quote(str(path.parent))}, or a file in its 'checkpoints'"
+        )
 
 
 def config_of_run(resume: str | None) -> str:

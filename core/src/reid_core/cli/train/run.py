@@ -14,6 +14,7 @@ from reid_core.cli.train.request import TrainRequest
 from reid_core.cli.train.settled import settled_before_data
 from reid_core.errors import TrainingError
 from reid_core.logs import logging_to
+from reid_core.plain_errors import plain_errors
 
 log = logging.getLogger("reid_core")
 
@@ -52,6 +53,8 @@ def train(request: TrainRequest) -> int:
         trainer.claim_folder()
         note.claimed(trainer.folder)
         trainer.register_hooks([note, *request.hooks])
+        if trainer.start_iter >= trainer.max_iter:
+            log.info("nothing to train: all %d steps are done", trainer.max_iter)
         if watch is not None:
             watch.at_forced_exit = partial(write_failure, trainer)
         if processes.is_first:
@@ -69,6 +72,11 @@ def train(request: TrainRequest) -> int:
             raise
         except Interrupted as error:
             error.add_note(f"go on with: reid-train --resume {shlex.quote(str(folder.path))}")
+            raise
+        except OSError as error:
+            if plain_errors(error) and folder.checkpoints.paths():
+                run = shlex.quote(str(folder.path))
+                error.add_note(f"make room, then go on with: reid-train --resume {run}")
             raise
         finally:
             for line in trace.summary() if trace else ():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reid_core.cli.train.request import TrainRequest
@@ -31,15 +30,15 @@ def settled_before_data(
         PluginError: A component is not the one that the resumed run was made with.
     """
     from reid_core.engine.changes import settled_config
+    from reid_core.engine.init_from import read_initial_weights
     from reid_core.engine.provenance import require_components_of_run
-    from reid_core.engine.weights_info import find_weights
 
     if needs_output and resume is None:
         folder.require_unused()
     elif needs_output:
         require_writable(folder.path)
     if resume is None and request.config.train.init_from is not None:
-        find_weights(Path(request.config.train.init_from))
+        read_initial_weights(request.config.train.init_from)
     config = settled_config(request.config, resume, folder, request.changes)
     require_components_of_run(config, resume, folder)
     return config
