@@ -31,7 +31,7 @@ def test_the_page_shows_the_help_text(command, ray_page):
 
 
 def test_the_space_of_the_page_works_with_its_recipe(ray_page, tmp_path):
-    (block,) = (one for one in ray_page.blocks("yaml"))
+    (block,) = (one for one in ray_page.blocks("yml"))
     path = tmp_path / "space.yaml"
     path.write_text(block.text, encoding="utf-8")
     check_space(load_config("osnet/osnet_x0_25"), read_space(path))

@@ -17,7 +17,9 @@ IMAGE = torch.arange(3 * 4 * 2, dtype=torch.uint8).reshape(3, 4, 2)
 
 
 class Makes(ImageTransform):
-    """Returns, or raises, what it is given."""
+    """Returns, or raises, what it is given; called with a batch as well as with an image."""
+
+    mixes_images = BatchTransform.mixes_images
 
     def __init__(self, made):
         self.made = made

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import importlib.metadata
+import subprocess
+import sys
 
 import pytest
 from packaging.utils import canonicalize_name
@@ -17,12 +19,22 @@ def fresh():
 
 
 def test_everything_that_is_installed_is_listed_with_its_version():
-    found = {one.dist: one.version for one in installed_packages()}
-    expected = {
-        str(canonicalize_name(dist.metadata["Name"]))
-        for dist in importlib.metadata.distributions()
-        if dist.metadata["Name"]
+    # In a process of its own: a package that another test imports may have changed sys.path.
+    code = "from reid_core.engine.packages import *; print(*installed_packages(), sep='\\n')"
+    code += "; print(*(d.name for d in importlib.metadata.distributions()), sep='\\n')"
+    shown = subprocess.run(
+        [sys.executable, "-c", f"import importlib.metadata; {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    found = {
+        dist: version
+        for line in shown
+        for dist, is_pinned, version in [line.partition("==")]
+        if is_pinned
     }
+    expected = {str(canonicalize_name(line)) for line in shown if "==" not in line}
     assert set(found) == expected
     assert list(found) == sorted(found)
     assert found["torch"] == importlib.metadata.version("torch")

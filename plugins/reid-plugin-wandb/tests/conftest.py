@@ -16,8 +16,10 @@ _HEADER = struct.Struct("<IHB")  # checksum, length, kind: 1 whole, 2 first, 3 m
 @pytest.fixture(autouse=True)
 def _nobody(tmp_path, monkeypatch):
     """Keep the settings of whoever runs the tests out of them."""
-    for name in ("WANDB_API_KEY", "WANDB_PROJECT", "WANDB_ENTITY", "WANDB_RUN_ID", "WANDB_DIR"):
-        monkeypatch.delenv(name, raising=False)
+    for name in ("API_KEY", "PROJECT", "ENTITY", "RUN_ID", "DIR"):
+        monkeypatch.delenv(f"WANDB_{name}", raising=False)
+    # The service that an earlier test has started would outlive a process that is to be killed.
+    monkeypatch.delenv("WANDB_SERVICE", raising=False)
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_SILENT", "true")
     monkeypatch.setenv("WANDB_ERROR_REPORTING", "false")
