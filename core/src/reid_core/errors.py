@@ -7,6 +7,7 @@ The command line prints a :class:`ReidError` without a traceback and leaves with
 from __future__ import annotations
 
 import difflib
+import signal
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -48,6 +49,27 @@ class CheckpointError(ReidError):
 
 class TrainingError(ReidError):
     """Training cannot go on, for example because the loss is not finite."""
+
+
+class Interrupted(ReidError):  # noqa: N818 — an order to leave, not an error
+    """The run was asked to leave by a signal; it does so between two steps.
+
+    Args:
+        signum: The signal.
+    """
+
+    def __init__(self, signum: int) -> None:
+        self.signum = signum
+        super().__init__(f"interrupted by {signal.Signals(signum).name}")
+
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[int], dict[str, object]]:
+        # By itself an exception is built anew from its message.
+        return type(self), (self.signum,), self.__dict__
+
+    @property
+    def status_code(self) -> int:
+        """Exit code by the shell's convention: 130 for SIGINT, 143 for SIGTERM."""
+        return 128 + self.signum
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:

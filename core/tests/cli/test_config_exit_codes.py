@@ -13,8 +13,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reid_core.cli.common import no_plugins_option, reports_errors, with_no_plugins
-from reid_core.engine.outcome import Interrupted
-from reid_core.errors import CheckpointError, DataError, PluginError, ReidError, TrainingError
+from reid_core.errors import (
+    CheckpointError,
+    DataError,
+    Interrupted,
+    PluginError,
+    ReidError,
+    TrainingError,
+)
 from reid_core.plugins.switches import active_switches
 
 

@@ -7,8 +7,7 @@ import torch
 
 from reid_core.engine import HookManager, StepResult, TrainerBase
 from reid_core.engine.hook_base import HookBase
-from reid_core.engine.outcome import Interrupted
-from reid_core.errors import PluginError
+from reid_core.errors import Interrupted, PluginError
 from reid_core.hookspecs import hookimpl
 
 

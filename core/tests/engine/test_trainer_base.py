@@ -11,7 +11,7 @@ from reid_core.engine import (
     TrainerBase,
     get_event_storage,
 )
-from reid_core.engine.outcome import Interrupted
+from reid_core.errors import Interrupted
 from reid_core.hookspecs import hookimpl
 
 

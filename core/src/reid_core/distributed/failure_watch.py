@@ -22,6 +22,7 @@ from reid_core.distributed.launcher_store import (
 )
 from reid_core.distributed.processes import Processes
 from reid_core.distributed.told_once import is_told_by_first
+from reid_core.errors import Interrupted
 
 log = logging.getLogger("reid_core")
 
@@ -180,9 +181,6 @@ class FailureWatch:
         """Post a failure of this process' own, or find the one behind an error."""
         if error is self._explained or isinstance(error, GeneratorExit):
             return error
-        # The engine stands on this module.
-        from reid_core.engine.outcome import Interrupted
-
         self._is_ending.set()
         if isinstance(error, OtherProcessError):
             return error

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from reid_core.distributed.failure import LostExchangeError
-from reid_core.errors import DataError, PluginError, ReidError, TrainingError
+from reid_core.errors import DataError, Interrupted, PluginError, ReidError, TrainingError
 
 T = TypeVar("T")
 
@@ -178,9 +178,6 @@ class Processes:
 
 
 def _failure_of_others(told: Sequence[tuple[str, int | None]]) -> ReidError:
-    # Imported here: the engine is built on this module.
-    from reid_core.engine.outcome import Interrupted
-
     signals = [signum for _, signum in told if signum is not None]
     if len(signals) == len(told):
         return Interrupted(signals[0])

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from reid_core.contracts import Batch
-from reid_core.engine.outcome import Interrupted, Outcome
+from reid_core.engine.outcome import Outcome
 from reid_core.engine.step_result import StepResult
-from reid_core.errors import TrainingError
+from reid_core.errors import Interrupted, TrainingError
 from reid_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:

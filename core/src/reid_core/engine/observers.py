@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from reid_core.engine.hook_blame import Culprit
 from reid_core.engine.hook_checks import is_observer
 from reid_core.engine.hook_layers import Function, HookFaultError, Place
-from reid_core.engine.outcome import Interrupted
+from reid_core.errors import Interrupted
 from reid_core.plugins.origin import origin_of
 
 log = logging.getLogger("reid_core")

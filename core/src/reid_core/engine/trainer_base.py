@@ -17,9 +17,9 @@ from reid_core.engine.event_storage import EventStorage
 from reid_core.engine.hook_blame import note_culprit
 from reid_core.engine.hook_manager import DEFAULT_STEP, HookManager
 from reid_core.engine.hook_share import hooks_of_process
-from reid_core.engine.outcome import Interrupted, Outcome
+from reid_core.engine.outcome import Outcome
 from reid_core.engine.step_result import StepResult
-from reid_core.errors import TrainingError
+from reid_core.errors import Interrupted, TrainingError
 from reid_core.hookspecs import hookimpl
 from reid_core.plain_errors import plain_errors, told
 

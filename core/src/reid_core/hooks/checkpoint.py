@@ -20,8 +20,7 @@ from reid_core.data.labels import identities_digest
 from reid_core.engine.divergence import advice
 from reid_core.engine.evaluation.run import evaluation_names
 from reid_core.engine.finite_tensors import told
-from reid_core.engine.outcome import Interrupted
-from reid_core.errors import CheckpointError, ConfigError, TrainingError
+from reid_core.errors import CheckpointError, ConfigError, Interrupted, TrainingError
 from reid_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:

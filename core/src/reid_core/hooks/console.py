@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reid_core.engine.outcome import Interrupted
-from reid_core.errors import ConfigError
+from reid_core.errors import ConfigError, Interrupted
 from reid_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:

@@ -276,8 +276,7 @@ def _require_kept(context: click.Context) -> None:
 
 
 def _finish(request: SweepRequest, output: Path, end: SweepEnd) -> int:
-    from reid_core.engine.outcome import Interrupted
-    from reid_core.errors import TrainingError
+    from reid_core.errors import Interrupted, TrainingError
     from reid_plugin_ray.tuning.best import write_best
     from reid_plugin_ray.tuning.printed import NOTE, print_table, write_records
     from reid_plugin_ray.tuning.records import best_of, records_of

@@ -27,10 +27,10 @@ def train(request: TrainRequest) -> int:
     from reid_core.distributed.join import joined_processes
     from reid_core.engine.default_trainer import DefaultTrainer
     from reid_core.engine.failed_status import write_failure
-    from reid_core.engine.outcome import Interrupted
     from reid_core.engine.restart import RestartNote
     from reid_core.engine.resume import folder_to_resume
     from reid_core.engine.signals import graceful_signals
+    from reid_core.errors import Interrupted
 
     distributed = config.train.distributed
     with (
