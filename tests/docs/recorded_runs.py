@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reid_core.config import load_config
 from reid_core.engine import DefaultTrainer
-from reid_core.engine.hook_checks import DECIDING
+from reid_core.engine.hooks.hook_checks import DECIDING
 from reid_core.hookspecs import HookSpecs, hookimpl
 
 #: Every hook that a run calls, in the order of the reference.

@@ -19,13 +19,13 @@ from reid_core.config import load_config
 from reid_core.data.image_reader import read_image
 from reid_core.data.transforms import ImageTransform
 from reid_core.engine import DefaultTrainer
-from reid_core.engine.changes import changes_of, require_decision
 from reid_core.engine.check import check_config
 from reid_core.engine.device import pick_device
 from reid_core.engine.evaluation.calibration import require_apart
 from reid_core.engine.evaluation.run_comparison import compare_folders
-from reid_core.engine.hook_manager import HookManager
-from reid_core.engine.provenance import UsedComponent, require_components
+from reid_core.engine.hooks.hook_manager import HookManager
+from reid_core.engine.record.provenance import UsedComponent, require_components
+from reid_core.engine.resuming.changes import changes_of, require_decision
 from reid_core.errors import ReidError
 from reid_core.evaluation import no_camera, searches
 from reid_core.evaluation.files.embedding_file import read_embeddings

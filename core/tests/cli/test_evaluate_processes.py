@@ -14,7 +14,7 @@ from reid_core.config import Config
 from reid_core.engine import DefaultTrainer
 from reid_core.engine.evaluation.measure import evaluate_model
 from reid_core.engine.evaluation.weights import config_of_weights, load_model
-from reid_core.engine.weights_info import WeightsInfo, find_weights
+from reid_core.engine.record.weights_info import WeightsInfo, find_weights
 from reid_core.plugins.local_files import load_plugin_file
 from reid_core.plugins.registries import BACKBONES, HEADS, LOSSES
 from reid_core.testing import write_tiny_market

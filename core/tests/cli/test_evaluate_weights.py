@@ -15,7 +15,7 @@ from reid_core.checkpoint.weights import read_state_dict
 from reid_core.cli.evaluate import main
 from reid_core.config import load_config
 from reid_core.engine import DefaultTrainer
-from reid_core.engine.weights_info import WeightsInfo
+from reid_core.engine.record.weights_info import WeightsInfo
 from reid_core.evaluation.files.embedding_file import read_embeddings
 from reid_core.hookspecs import hookimpl
 from reid_core.plugins.registries import HOOKS, LOSSES

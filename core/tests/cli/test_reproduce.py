@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from reid_core.cli.train import main
 from reid_core.config import load_config
 from reid_core.engine import DefaultTrainer, Interrupted
-from reid_core.engine.repetition import load_local_code
+from reid_core.engine.reproducing.repetition import load_local_code
 from reid_core.hookspecs import hookimpl
 from reid_core.plugins.registries import HOOKS, local_components
 

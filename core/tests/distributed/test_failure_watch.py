@@ -19,7 +19,7 @@ from reid_core.distributed.failure_watch import FailureWatch, WatchTimes
 from reid_core.distributed.process_group import make_group
 from reid_core.distributed.start_number import agreed_start
 from reid_core.distributed.told_once import is_told_by_first
-from reid_core.engine.failed_status import write_failure
+from reid_core.engine.record.failed_status import write_failure
 from reid_core.errors import DataError, Interrupted, TrainingError, UsageError
 
 TIMES = WatchTimes(beat=0.01, silence=60, notice=0.2, wind_up=60, reason=0.5)

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from reid_core.config.load import load_config
-from reid_core.engine.fsdp import blocks_of, require_fsdp_fits
+from reid_core.engine.parallel.fsdp import blocks_of, require_fsdp_fits
 from reid_core.errors import ConfigError
 
 

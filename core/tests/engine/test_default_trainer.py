@@ -11,8 +11,8 @@ import torch
 from reid_core.config import load_config
 from reid_core.engine import DefaultTrainer, Interrupted, StepResult
 from reid_core.engine.meter import Meter
-from reid_core.engine.resume import folder_to_resume
-from reid_core.engine.run_folder import RunFolder
+from reid_core.engine.record.run_folder import RunFolder
+from reid_core.engine.resuming.resume import folder_to_resume
 from reid_core.errors import (
     CheckpointError,
     ConfigError,

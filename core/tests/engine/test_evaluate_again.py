@@ -11,7 +11,7 @@ from reid_core.config import load_config
 from reid_core.engine import DefaultTrainer
 from reid_core.engine.evaluation.measure import evaluate_model
 from reid_core.engine.evaluation.weights import load_model
-from reid_core.engine.weights_info import WeightsInfo
+from reid_core.engine.record.weights_info import WeightsInfo
 from reid_core.errors import CheckpointError, DataError
 
 

@@ -7,7 +7,7 @@ from torch import nn
 from reid_core.config.components import OptimizerConfig
 from reid_core.contracts import Batch, TrainOutput
 from reid_core.engine import SimpleTrainer
-from reid_core.engine.loss_scaler import LossScaler
+from reid_core.engine.step.loss_scaler import LossScaler
 from reid_core.errors import ConfigError, TrainingError
 from reid_core.hookspecs import hookimpl
 from reid_core.optim import GradientClip, build_optimizer

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from reid_core.engine.find_lr import LrPoint
+from reid_core.engine.trial.find_lr import LrPoint
 from reid_core.errors import UsageError
 from reid_core.report import lr_range_plot
 from reid_core.report.lr_range_plot import write_lr_range

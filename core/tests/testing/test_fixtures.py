@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from reid_core.engine import SimpleTrainer
-from reid_core.engine.implementations import HOOK_NAMES, implementations
+from reid_core.engine.hooks.implementations import HOOK_NAMES, implementations
 from reid_core.errors import PluginError
 from reid_core.hookspecs import HookSpecs
 from reid_core.plugins.index import installed

@@ -10,7 +10,7 @@ from reid_core.cli import evaluate
 from reid_core.config import Config
 from reid_core.engine import DefaultTrainer
 from reid_core.engine.evaluation.weights import config_of_weights, load_model
-from reid_core.engine.weights_info import find_weights
+from reid_core.engine.record.weights_info import find_weights
 from reid_core.plugins.registries import BACKBONES, LOSSES
 from reid_core.testing import write_tiny_market
 from reid_core.testing.tiny_model import TinyBackbone, TinyLoss

@@ -16,7 +16,7 @@ from reid_core.data.datasets.market1501 import market1501
 from reid_core.engine import DefaultTrainer
 from reid_core.engine.evaluation.measure import measure_model
 from reid_core.engine.evaluation.weights import config_of_weights, load_model
-from reid_core.engine.weights_info import WeightsInfo, find_weights
+from reid_core.engine.record.weights_info import WeightsInfo, find_weights
 from reid_plugin_ray.command import main
 from reid_plugin_ray.embedding.part_file import broken_images_of, join_parts
 from reid_plugin_ray.embedding.plan import EmbedPlan

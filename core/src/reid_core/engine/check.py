@@ -13,8 +13,8 @@ from reid_core.config.problems import dotted, raise_problems
 from reid_core.config.shape import keys_at
 from reid_core.config.uses import Use, uses_of
 from reid_core.engine.evaluation.parts import build_rerankers
-from reid_core.engine.hook_checks import is_observer
-from reid_core.engine.hook_manager import HookManager
+from reid_core.engine.hooks.hook_checks import is_observer
+from reid_core.engine.hooks.hook_manager import HookManager
 from reid_core.errors import ConfigError, PluginError, did_you_mean
 from reid_core.optim.learning_rate import schedule_context
 from reid_core.optim.optimizers import build_from_groups

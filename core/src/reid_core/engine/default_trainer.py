@@ -21,36 +21,40 @@ from reid_core.data.sources import Sources
 from reid_core.data.train_data import build_train_loader
 from reid_core.distributed.join import current_processes
 from reid_core.distributed.processes import Processes
-from reid_core.engine.broken_images_file import BrokenImagesFile
-from reid_core.engine.changes import Decision
 from reid_core.engine.check import build_hooks, check_config
-from reid_core.engine.collapse_watch import CollapseWatch
-from reid_core.engine.compiled import uncompiled
-from reid_core.engine.data_changes import settle_data
 from reid_core.engine.data_check import check_data
 from reid_core.engine.device import pick_device
 from reid_core.engine.evaluation.combined import Combined, require_combinable
 from reid_core.engine.evaluation.evaluator import Evaluator, Retrieval
 from reid_core.engine.evaluation.parts import build_protocol
 from reid_core.engine.evaluation.run import evaluate_test_sets
-from reid_core.engine.fsdp import require_fsdp_fits
-from reid_core.engine.hook_share import hooks_of_process
-from reid_core.engine.init_from import InitialWeights, init_from
-from reid_core.engine.loss_scaler import LossScaler
+from reid_core.engine.faults.broken_images_file import BrokenImagesFile
+from reid_core.engine.faults.collapse_watch import CollapseWatch
+from reid_core.engine.faults.out_of_memory import explained_out_of_memory
+from reid_core.engine.hooks.hook_share import hooks_of_process
 from reid_core.engine.meter import Meter
-from reid_core.engine.numerics import Numerics
-from reid_core.engine.out_of_memory import explained_out_of_memory
 from reid_core.engine.outcome import Outcome
-from reid_core.engine.parallel_start import claim_together, find_together, seed_process
-from reid_core.engine.precision import loss_scaler
-from reid_core.engine.restore import report_differences, restore
+from reid_core.engine.parallel.fsdp import require_fsdp_fits
+from reid_core.engine.parallel.start import (
+    claim_together,
+    find_together,
+    seed_process,
+)
+from reid_core.engine.record.run_facts import RunFacts
+from reid_core.engine.record.run_folder import RunFolder
+from reid_core.engine.record.status_file import StatusFile
 from reid_core.engine.results import Results
-from reid_core.engine.run_facts import RunFacts
-from reid_core.engine.run_folder import RunFolder
+from reid_core.engine.resuming.changes import Decision
+from reid_core.engine.resuming.data_changes import settle_data
+from reid_core.engine.resuming.init_from import InitialWeights, init_from
+from reid_core.engine.resuming.restore import report_differences, restore
+from reid_core.engine.resuming.state import state_of
 from reid_core.engine.scalars import checked_scalars
 from reid_core.engine.simple_trainer import EpochLoader
-from reid_core.engine.state import state_of
-from reid_core.engine.status_file import StatusFile
+from reid_core.engine.step.compiled import uncompiled
+from reid_core.engine.step.loss_scaler import LossScaler
+from reid_core.engine.step.numerics import Numerics
+from reid_core.engine.step.precision import loss_scaler
 from reid_core.engine.step_trainer import StepTrainer
 from reid_core.models.build import build_model
 from reid_core.models.weighted_losses import losses_of

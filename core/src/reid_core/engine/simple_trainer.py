@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from reid_core.contracts import Batch, TrainOutput
-from reid_core.engine.loss_scaler import LossScaler
+from reid_core.engine.step.loss_scaler import LossScaler
 from reid_core.engine.step_result import StepResult
 from reid_core.engine.trainer_base import TrainerBase
 from reid_core.errors import ConfigError, TrainingError

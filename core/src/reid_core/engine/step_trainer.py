@@ -12,17 +12,17 @@ from reid_core.contracts import Batch, ReidModel, TrainOutput
 from reid_core.data.manifest import Manifest
 from reid_core.distributed.processes import Processes
 from reid_core.distributed.tensors import average_gradients
-from reid_core.engine.compiled import compile_parts
-from reid_core.engine.divergence import DivergenceWatch
-from reid_core.engine.finite_tensors import FiniteTensors
-from reid_core.engine.micro_batches import MicroBatches
-from reid_core.engine.numerics import told_by_setting
-from reid_core.engine.out_of_memory import explained_out_of_memory
-from reid_core.engine.parallel import of_all, take_statistics_of_first
-from reid_core.engine.parallel_start import share_model
-from reid_core.engine.precision import autocast_dtype
-from reid_core.engine.run_folder import RunFolder
+from reid_core.engine.faults.divergence import DivergenceWatch
+from reid_core.engine.faults.finite_tensors import FiniteTensors
+from reid_core.engine.faults.out_of_memory import explained_out_of_memory
+from reid_core.engine.parallel.data_parallel import of_all, take_statistics_of_first
+from reid_core.engine.parallel.start import share_model
+from reid_core.engine.record.run_folder import RunFolder
 from reid_core.engine.simple_trainer import SimpleTrainer
+from reid_core.engine.step.compiled import compile_parts
+from reid_core.engine.step.micro_batches import MicroBatches
+from reid_core.engine.step.numerics import told_by_setting
+from reid_core.engine.step.precision import autocast_dtype
 from reid_core.engine.step_result import StepResult
 from reid_core.errors import TrainingError
 from reid_core.optim.frozen import freeze

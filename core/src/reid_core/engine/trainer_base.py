@@ -14,9 +14,9 @@ from reid_core.contracts import Batch
 from reid_core.data.worker_death import told_worker_deaths
 from reid_core.distributed.processes import ALONE, Processes
 from reid_core.engine.event_storage import EventStorage
-from reid_core.engine.hook_blame import note_culprit
-from reid_core.engine.hook_manager import DEFAULT_STEP, HookManager
-from reid_core.engine.hook_share import hooks_of_process
+from reid_core.engine.hooks.hook_blame import note_culprit
+from reid_core.engine.hooks.hook_manager import DEFAULT_STEP, HookManager
+from reid_core.engine.hooks.hook_share import hooks_of_process
 from reid_core.engine.outcome import Outcome
 from reid_core.engine.step_result import StepResult
 from reid_core.errors import Interrupted, TrainingError

@@ -176,8 +176,8 @@ def _hooks(factory: Callable[..., object]) -> tuple[tuple[HookRow, ...], bool]:
     if not inspect.isclass(factory):
         return (), False
     # Imported here: the engine needs torch, and only hooks need the engine.
-    from reid_core.engine.hook_checks import is_observer
-    from reid_core.engine.implementations import implementations
+    from reid_core.engine.hooks.hook_checks import is_observer
+    from reid_core.engine.hooks.implementations import implementations
 
     rows = [
         HookRow(

@@ -18,7 +18,7 @@ from reid_core.report.plots.records import Curve, LinePlot
 from reid_core.report.plots.svg import draw_lines
 
 if TYPE_CHECKING:
-    from reid_core.engine.find_lr import LrPoint
+    from reid_core.engine.trial.find_lr import LrPoint
 
 _STYLE = Markup(
     "<style>svg{{background:#fff;font-family:sans-serif}}.grid{{stroke:#d5dae0}}"

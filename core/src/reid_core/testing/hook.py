@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from reid_core.engine.hook_checks import check_hook, require_plain
+from reid_core.engine.hooks.hook_checks import check_hook, require_plain
 from reid_core.errors import PluginError
 from reid_core.hookspecs import hookimpl
 from reid_core.testing.base import Conformance

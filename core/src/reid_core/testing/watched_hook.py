@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from reid_core.checkpoint.random_state import random_state
-from reid_core.engine.implementations import implementations
+from reid_core.engine.hooks.implementations import implementations
 from reid_core.testing.randomness import moved_generators
 
 

@@ -11,8 +11,8 @@ from reid_core.config import Config
 from reid_core.contracts import ReidModel
 from reid_core.data.cameras import CameraMap
 from reid_core.engine.evaluation.ensemble import EnsembleModel, ensemble_of, require_same_images
+from reid_core.engine.record.weights_info import WeightsInfo
 from reid_core.engine.results import feature_of
-from reid_core.engine.weights_info import WeightsInfo
 from reid_core.errors import ConfigError, PluginError, UsageError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from reid_core.config.load import config_from_plain
 from reid_core.engine.evaluation.weights import _warn_of_other_settings
-from reid_core.engine.weights_info import WeightsInfo
+from reid_core.engine.record.weights_info import WeightsInfo
 
 
 def test_a_setting_that_training_left_out_is_its_default(caplog):

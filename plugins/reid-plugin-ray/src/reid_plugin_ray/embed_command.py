@@ -252,7 +252,7 @@ def _images(
 
 
 def _plan(arguments: SourceArguments, options: EmbedOptions, manifest: Manifest) -> EmbedPlan:
-    from reid_core.engine.weights_info import find_weights
+    from reid_core.engine.record.weights_info import find_weights
     from reid_plugin_ray.embedding.plan import EmbedPlan, file_sha256
 
     weights = find_weights(Path(options.weights)).absolute()
@@ -277,7 +277,7 @@ def _config(options: EmbedOptions, weights: Path) -> Config:
     from reid_core.engine.check import check_config
     from reid_core.engine.evaluation.config import evaluation_config
     from reid_core.engine.evaluation.weights import config_of_weights
-    from reid_core.engine.provenance import require_components_of_weights
+    from reid_core.engine.record.provenance import require_components_of_weights
 
     # A worker reads its images itself: more processes are more workers.
     settings = [*options.overrides, "data.workers=0"]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from reid_core.distributed.processes import Processes
     from reid_core.engine.evaluation.calibration import AppliedThreshold
     from reid_core.engine.evaluation.evaluated_set import EvaluatedSet, EvaluatedSets
+    from reid_core.engine.record.weights_info import WeightsInfo
     from reid_core.engine.results import Evaluation
-    from reid_core.engine.weights_info import WeightsInfo
     from reid_core.evaluation.detail import Detail, Threshold
 
 log = logging.getLogger("reid_core")
@@ -108,8 +108,8 @@ def _weights(request: Request, processes: Processes) -> Measured:
     from reid_core.engine.evaluation.config import evaluation_config
     from reid_core.engine.evaluation.measure import measure_model
     from reid_core.engine.evaluation.weights import config_of_weights, load_model
-    from reid_core.engine.provenance import require_components_of_weights
-    from reid_core.engine.weights_info import WeightsInfo, find_weights
+    from reid_core.engine.record.provenance import require_components_of_weights
+    from reid_core.engine.record.weights_info import WeightsInfo, find_weights
     from reid_core.evaluation.metrics.threshold import Criterion
 
     criterion = Criterion.parse(request.calibrate) if request.calibrate else None

@@ -108,8 +108,8 @@ def _write_output(folder: Path, request: Request, done: Measured) -> None:
     from reid_core.engine.check import check_config
     from reid_core.engine.evaluation.config import evaluation_config
     from reid_core.engine.evaluation.details import write_details
+    from reid_core.engine.record.run_folder import RunFolder
     from reid_core.engine.results import Results
-    from reid_core.engine.run_folder import RunFolder
     from reid_core.report import write_plots, write_report
 
     try:

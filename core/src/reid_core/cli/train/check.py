@@ -13,8 +13,8 @@ def check(request: TrainRequest) -> int:
     """Do everything up to the first step; return the exit code."""
     config, resume = request.config, request.resume
     from reid_core.engine.default_trainer import DefaultTrainer
-    from reid_core.engine.preflight import check_first_batch, check_images
-    from reid_core.engine.resume import folder_to_resume
+    from reid_core.engine.resuming.resume import folder_to_resume
+    from reid_core.engine.trial.preflight import check_first_batch, check_images
 
     with logging_to(verbose=request.verbose):
         folder = folder_to_resume(config, resume)

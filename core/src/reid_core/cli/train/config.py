@@ -72,7 +72,7 @@ def config_of_run(resume: str | None) -> str:
             "--config is missing; name a recipe, for example --config osnet/osnet_x0_25 "
             "('reid-config list' shows the installed ones)"
         )
-    from reid_core.engine.resume import run_of
+    from reid_core.engine.resuming.resume import run_of
 
     if not Path(resume).expanduser().exists():
         raise UsageError(f"--resume {resume}: there is no such run folder or checkpoint")

@@ -13,13 +13,13 @@ from reid_core.cli.train.stand_in import stand_in_trainer
 from reid_core.wording import counted
 
 if TYPE_CHECKING:
-    from reid_core.engine.dry_run import DryRun, Estimate, Part
+    from reid_core.engine.trial.dry_run import DryRun, Estimate, Part
 
 
 def dry_run(request: TrainRequest) -> int:
     """Do one batch of everything and keep nothing; return the exit code."""
-    from reid_core.engine.dry_run import Part
-    from reid_core.engine.dry_run import dry_run as try_out
+    from reid_core.engine.trial.dry_run import Part
+    from reid_core.engine.trial.dry_run import dry_run as try_out
 
     started = time.perf_counter()
     with stand_in_trainer(request, needs_output=True) as trainer:

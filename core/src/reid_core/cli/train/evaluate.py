@@ -18,8 +18,8 @@ def evaluate(request: TrainRequest) -> int:
     from reid_core.engine.evaluation.lines import lines_of
     from reid_core.engine.evaluation.measure import measure_model
     from reid_core.engine.evaluation.weights import load_model
-    from reid_core.engine.provenance import require_components_of_weights
-    from reid_core.engine.weights_info import WeightsInfo
+    from reid_core.engine.record.provenance import require_components_of_weights
+    from reid_core.engine.record.weights_info import WeightsInfo
 
     # Without --resume it is the model that a training would begin with.
     resume = resume or config.train.init_from
@@ -37,8 +37,8 @@ def evaluate(request: TrainRequest) -> int:
 
 
 def _checkpoint_to_evaluate(config: Config, resume: str) -> Path:
-    from reid_core.engine.run_folder import find_latest_run
-    from reid_core.engine.weights_info import find_weights
+    from reid_core.engine.record.run_folder import find_latest_run
+    from reid_core.engine.record.weights_info import find_weights
 
     if resume != "auto":
         return find_weights(Path(resume))

@@ -17,7 +17,7 @@ from reid_core.errors import UsageError
 from reid_core.paths import require_writable
 
 if TYPE_CHECKING:
-    from reid_core.engine.find_lr import LrRange
+    from reid_core.engine.trial.find_lr import LrRange
 
 #: Rows of the printed table.
 _ROWS = 20
@@ -25,7 +25,7 @@ _ROWS = 20
 
 def find_lr(request: TrainRequest) -> int:
     """Try learning rates, and suggest one; return the exit code."""
-    from reid_core.engine.find_lr import find_lr as find
+    from reid_core.engine.trial.find_lr import find_lr as find
     from reid_core.report.lr_range_plot import write_lr_range
 
     wanted = _folder(request.config)
@@ -47,7 +47,7 @@ def find_lr(request: TrainRequest) -> int:
 
 
 def _folder(config: Config) -> Path:
-    from reid_core.engine.run_folder import default_parent
+    from reid_core.engine.record.run_folder import default_parent
 
     if config.output is not None:
         return Path(config.output).expanduser() / "find_lr"

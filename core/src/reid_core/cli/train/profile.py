@@ -8,7 +8,7 @@ from reid_core.errors import PluginError
 
 if TYPE_CHECKING:
     from reid_core.engine import DefaultTrainer
-    from reid_core.engine.step_times import StepTimes
+    from reid_core.engine.trial.step_times import StepTimes
 
 #: The hook that records operators, and its distribution.
 _PROFILER, _DIST = "profiler", "reid-plugin-hooks"
@@ -25,7 +25,7 @@ class Profile:
     """
 
     def __init__(self, trainer: DefaultTrainer) -> None:
-        from reid_core.engine.step_times import StepTimes
+        from reid_core.engine.trial.step_times import StepTimes
 
         start, steps = _plan(len(trainer.data_loader))
         self._folder = trainer.folder

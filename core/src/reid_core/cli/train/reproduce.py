@@ -45,8 +45,8 @@ def reproduce(run: str, context: click.Context) -> int:
         raise UsageError(
             f"--reproduce {run}: there is no {folder / 'config.yaml'}; expected a run folder"
         )
-    from reid_core.engine.repetition import StopAfter, TellDifferences, load_local_code
-    from reid_core.engine.run_matching import steps_to_repeat
+    from reid_core.engine.reproducing.repetition import StopAfter, TellDifferences, load_local_code
+    from reid_core.engine.reproducing.run_matching import steps_to_repeat
 
     _require_whole(folder)
     options = context.params
@@ -69,7 +69,7 @@ def reproduce(run: str, context: click.Context) -> int:
 def _tell(run: Path, repetition: Path) -> int:
     from reid_core.checkpoint.atomic import write_text_atomically
     from reid_core.config.difference import Side, compare
-    from reid_core.engine.run_matching import compare_runs
+    from reid_core.engine.reproducing.run_matching import compare_runs
 
     result = compare_runs(run, repetition)
     differences, _ = compare(Side.read(str(run)), Side.read(str(repetition)))
@@ -93,7 +93,7 @@ def _tell(run: Path, repetition: Path) -> int:
 def _require_whole(run: Path) -> None:
     """Read now what is compared at the end: a damaged file would be told after the training."""
     from reid_core.config.difference import Side
-    from reid_core.engine.run_matching import compare_runs
+    from reid_core.engine.reproducing.run_matching import compare_runs
 
     Side.read(str(run))
     compare_runs(run, run)

@@ -26,9 +26,9 @@ def train(request: TrainRequest) -> int:
     from reid_core.distributed.failure_watch import watched
     from reid_core.distributed.join import joined_processes
     from reid_core.engine.default_trainer import DefaultTrainer
-    from reid_core.engine.failed_status import write_failure
-    from reid_core.engine.restart import RestartNote
-    from reid_core.engine.resume import folder_to_resume
+    from reid_core.engine.parallel.restart import RestartNote
+    from reid_core.engine.record.failed_status import write_failure
+    from reid_core.engine.resuming.resume import folder_to_resume
     from reid_core.engine.signals import graceful_signals
     from reid_core.errors import Interrupted
 

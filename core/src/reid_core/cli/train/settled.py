@@ -9,7 +9,7 @@ from reid_core.config import Config
 from reid_core.paths import require_writable
 
 if TYPE_CHECKING:
-    from reid_core.engine.run_folder import RunFolder
+    from reid_core.engine.record.run_folder import RunFolder
 
 
 def settled_before_data(
@@ -29,9 +29,9 @@ def settled_before_data(
         CheckpointError: There is nothing at ``resume`` or ``train.init_from``.
         PluginError: A component is not the one that the resumed run was made with.
     """
-    from reid_core.engine.changes import settled_config
-    from reid_core.engine.init_from import read_initial_weights
-    from reid_core.engine.provenance import require_components_of_run
+    from reid_core.engine.record.provenance import require_components_of_run
+    from reid_core.engine.resuming.changes import settled_config
+    from reid_core.engine.resuming.init_from import read_initial_weights
 
     if needs_output and resume is None:
         folder.require_unused()

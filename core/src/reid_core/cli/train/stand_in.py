@@ -34,8 +34,8 @@ def stand_in_trainer(request: TrainRequest, *, needs_output: bool) -> Iterator[D
     from reid_core.distributed.failure_watch import watched
     from reid_core.distributed.join import joined_processes
     from reid_core.engine.default_trainer import DefaultTrainer
-    from reid_core.engine.resume import folder_to_resume
-    from reid_core.engine.run_folder import RunFolder
+    from reid_core.engine.record.run_folder import RunFolder
+    from reid_core.engine.resuming.resume import folder_to_resume
     from reid_core.engine.signals import graceful_signals
 
     distributed = config.train.distributed

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from reid_core.config.load import config_from_plain
 from reid_core.contracts import ReidModel
+from reid_core.engine.record.weights_info import WeightsInfo
 from reid_core.engine.results import feature_of
-from reid_core.engine.weights_info import WeightsInfo
 from reid_core.errors import ConfigError, PluginError, UsageError
 
 log = logging.getLogger("reid_core")

@@ -26,8 +26,8 @@ from reid_core.engine.evaluation.config import evaluation_config
 from reid_core.engine.evaluation.evaluated_set import EvaluatedSet, EvaluatedSets
 from reid_core.engine.evaluation.evaluator import Evaluator, Retrieval
 from reid_core.engine.evaluation.parts import build_protocol
+from reid_core.engine.record.weights_info import WeightsInfo
 from reid_core.engine.results import Evaluation, feature_of
-from reid_core.engine.weights_info import WeightsInfo
 from reid_core.evaluation import RetrievalResult
 from reid_core.evaluation.files.embedding_set import EmbeddingSet, Side
 from reid_core.plugins.index import disabled_plugins

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reid_core.data.limits import limit_caveats
-from reid_core.engine.divergence import advice
 from reid_core.engine.evaluation.combined import combined_name, evaluate_combined
 from reid_core.engine.evaluation.details import (
     details_of_combined,
@@ -16,7 +15,8 @@ from reid_core.engine.evaluation.details import (
 )
 from reid_core.engine.evaluation.evaluator import Evaluator, Retrieval
 from reid_core.engine.evaluation.extraction import EmbeddingsNotFiniteError
-from reid_core.engine.parallel import take_statistics_of_first
+from reid_core.engine.faults.divergence import advice
+from reid_core.engine.parallel.data_parallel import take_statistics_of_first
 from reid_core.engine.results import Evaluation, feature_of
 from reid_core.errors import TrainingError
 from reid_core.evaluation import RetrievalResult

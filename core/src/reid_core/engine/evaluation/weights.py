@@ -13,11 +13,11 @@ from reid_core.checkpoint.weights import load_into, read_state_dict
 from reid_core.config import Config
 from reid_core.config.load import config_from_plain
 from reid_core.contracts import ReidModel
-from reid_core.engine.changes import differences
 from reid_core.engine.check import check_config
 from reid_core.engine.device import pick_device
 from reid_core.engine.evaluation.config import evaluation_config
-from reid_core.engine.weights_info import WeightsInfo
+from reid_core.engine.record.weights_info import WeightsInfo
+from reid_core.engine.resuming.changes import differences
 from reid_core.errors import CheckpointError
 from reid_core.models.build import TRAINING_ONLY_KEYS, build_model
 from reid_core.plugins.index import disabled_plugins

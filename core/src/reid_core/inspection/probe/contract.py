@@ -13,8 +13,8 @@ from torch.optim import Optimizer
 from reid_core.contracts import ReidModel
 from reid_core.data.manifest import Manifest
 from reid_core.data.transforms import BatchTransform, ImageTransform
-from reid_core.engine.hook_checks import check_hook_class
-from reid_core.engine.implementations import HOOK_NAMES, implementations
+from reid_core.engine.hooks.hook_checks import check_hook_class
+from reid_core.engine.hooks.implementations import HOOK_NAMES, implementations
 from reid_core.errors import PluginError
 from reid_core.evaluation import DistanceReranker, FeatureReranker, Protocol
 from reid_core.inspection.finding import Finding

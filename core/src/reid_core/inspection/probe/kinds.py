@@ -14,7 +14,7 @@ from reid_core.contracts import ReidModel
 from reid_core.data.train_data import build_sampler, require_picklable
 from reid_core.data.transforms import split_stages
 from reid_core.engine.evaluation.parts import build_protocol, build_rerankers
-from reid_core.engine.hook_manager import HookManager
+from reid_core.engine.hooks.hook_manager import HookManager
 from reid_core.errors import ConfigError
 from reid_core.inspection.probe import stand_ins
 from reid_core.models.build import build_model

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reid_core.contracts import ReidModel
     from reid_core.data.manifest import Manifest
     from reid_core.engine.evaluation.extraction import Extraction
-    from reid_core.engine.weights_info import WeightsInfo
+    from reid_core.engine.record.weights_info import WeightsInfo
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Embedder:
         from reid_core.cli.common import load_plugin_files
         from reid_core.config.load import config_from_plain
         from reid_core.engine.evaluation.weights import load_model
-        from reid_core.engine.weights_info import WeightsInfo
+        from reid_core.engine.record.weights_info import WeightsInfo
 
         job = self._job
         enter(job.folder)

@@ -121,7 +121,7 @@ def _status(run: Path) -> dict[str, object]:
 
 def _mark_stopped(run: Path, reported: Mapping[str, object]) -> None:
     """Say in a run folder that the run is over; its process was ended and could not."""
-    from reid_core.engine.run_folder import RunFolder
+    from reid_core.engine.record.run_folder import RunFolder
 
     status = _status(run)
     if status.get("state") == "running":

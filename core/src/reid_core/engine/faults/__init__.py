@@ -1,0 +1,1 @@
+"""What a run does about numbers, images and memory that go wrong."""

@@ -1,0 +1,1 @@
+"""How hooks are held, called, checked and watched."""

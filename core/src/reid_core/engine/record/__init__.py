@@ -1,0 +1,1 @@
+"""What is written down of a run: its folder, and what it was made of."""

@@ -1,0 +1,1 @@
+"""A run done again, and whether it came out the same."""

@@ -1,0 +1,1 @@
+"""From a checkpoint, or from weights, to a trainer that goes on; and what has changed since."""

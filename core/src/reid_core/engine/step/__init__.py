@@ -1,0 +1,1 @@
+"""What a step is computed with: precision, memory layout, chunks, compilation."""
