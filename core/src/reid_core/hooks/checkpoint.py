@@ -17,9 +17,9 @@ from reid_core.checkpoint.saving import Saved, Saving
 from reid_core.checkpoint.snapshot import snapshot
 from reid_core.checkpoint.writer import BackgroundWriter
 from reid_core.data.labels import identities_digest
-from reid_core.engine.divergence import advice
 from reid_core.engine.evaluation.run import evaluation_names
-from reid_core.engine.finite_tensors import told
+from reid_core.engine.faults.divergence import advice
+from reid_core.engine.faults.finite_tensors import told
 from reid_core.errors import CheckpointError, ConfigError, Interrupted, TrainingError
 from reid_core.hookspecs import hookimpl
 
@@ -111,7 +111,7 @@ class Checkpoint:
         is_last = trainer.iter >= trainer.max_iter
         # Asked in any case: all processes have to, or none.
         is_due = self._is_due(trainer) or (
-            self._is_changed and self._cadence.is_epoch_due(epoch + 1)
+            self._cadence.is_epoch_due(epoch + 1) and self._has_changed(trainer)
         )
         if is_due or is_last:
             self._save(trainer)
@@ -190,7 +190,11 @@ class Checkpoint:
         if self._cadence.minutes is not None:
             is_time = trainer.processes.from_first(is_time)
         is_due = is_time or self._cadence.is_step_due(trainer.steps_done)
-        return is_due and self._is_changed
+        return is_due and self._has_changed(trainer)
+
+    def _has_changed(self, trainer: DefaultTrainer) -> bool:
+        # Only the first process knows of a checkpoint that could not be written.
+        return trainer.processes.from_first(self._is_changed)
 
     def _is_saved(self, trainer: DefaultTrainer) -> bool:
         return trainer.processes.from_first(self._saved_step == trainer.iter)
