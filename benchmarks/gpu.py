@@ -143,6 +143,8 @@ def training_rows(sizes: Sizes, device: torch.device, clock: Clock) -> Iterator[
             is_compiled = bool(settings.get("train.compile"))
             if is_compiled and (batch != sizes.batches[0] or not sizes.compiles):
                 continue
+            if mode == "TF32" and device.type != "cuda":
+                continue  # the same as fp32
             if not clock.has(90 if is_compiled else 30):
                 yield Row(what, "left out: no time")
                 continue

@@ -278,8 +278,10 @@ def changed_configuration():
 
 
 def no_room_for_a_checkpoint():
-    Path("checkpoints").write_text("a file where the folder should be")
-    CheckpointFolder(Path("checkpoints")).save({}, 1)
+    folder = CheckpointFolder(Path("checkpoints"))
+    folder.save({}, 1)
+    folder.path_of(2).mkdir()  # where a file should be
+    folder.save({}, 2)
 
 
 def other_identities():

@@ -36,7 +36,8 @@ class Life:
     def until(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Look again and again, until it is so, the process has ended, or the time is over."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end and not self.ended.is_set():
+        # A file that is there for a few milliseconds is not missed, and the run has the core.
+        while time.monotonic() < end and not self.ended.wait(0.0005):
             if condition():
                 return True
         return False
