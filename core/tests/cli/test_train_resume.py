@@ -86,6 +86,12 @@ def test_a_file_that_describes_a_run_is_answered_with_the_run(trained, tmp_path)
         assert f"expected a run folder, such as {folder}, or a file in its" in named.stderr
 
 
+def test_a_folder_inside_of_a_run_is_answered_with_the_run(trained, tmp_path):
+    named = run("--resume", tmp_path / "run" / "checkpoints")
+    assert named.exit_code == 2
+    assert named.stderr.endswith(f"config.yaml; the run is {tmp_path / 'run'}\n")
+
+
 def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(trained, tmp_path):
     folder = tmp_path / "run"
     whole = steps(folder)

@@ -76,7 +76,12 @@ def config_of_run(resume: str | None) -> str:
 
     if not Path(resume).expanduser().exists():
         raise UsageError(f"--resume {resume}: there is no such run folder or checkpoint")
-    saved = run_of(resume) / "config.yaml"
+    run = run_of(resume)
+    saved = run / "config.yaml"
     if not saved.is_file():
-        raise UsageError(f"--resume {resume}: there is no {saved}; name the recipe by --config")
+        above = run.absolute().parent
+        hint = "name the recipe by --config"
+        if (above / "config.yaml").is_file():
+            hint = f"the run is {shlex.quote(str(above))}"
+        raise UsageError(f"--resume {resume}: there is no {saved}; {hint}")
     return str(saved)
