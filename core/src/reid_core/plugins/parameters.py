@@ -98,8 +98,9 @@ def _missing(signature: inspect.Signature, given: set[str]) -> Iterator[Paramete
 def _has_no_own_constructor(factory: Callable[..., object]) -> bool:
     """Say whether a class takes its constructor from ``torch.nn.Module``.
 
-    That one is declared to take any keyword and refuses all of them. It is known by the name of its
-    module, since nothing here imports torch.
+    That one is declared to take any keyword and refuses all of them. It is known by the class that
+    has it, since nothing here imports torch, and torch.compile puts a function of its own there.
     """
-    constructor = getattr(factory, "__init__", None)
-    return getattr(constructor, "__module__", None) == "torch.nn.modules.module"
+    mro = factory.__mro__ if isinstance(factory, type) else ()
+    owner = next((one for one in mro if "__init__" in vars(one)), None)
+    return owner is not None and owner.__module__ == "torch.nn.modules.module"
