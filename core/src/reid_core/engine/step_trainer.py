@@ -15,7 +15,11 @@ from reid_core.distributed.tensors import average_gradients
 from reid_core.engine.faults.divergence import DivergenceWatch
 from reid_core.engine.faults.finite_tensors import FiniteTensors
 from reid_core.engine.faults.out_of_memory import explained_out_of_memory
-from reid_core.engine.parallel.data_parallel import of_all, take_statistics_of_first
+from reid_core.engine.parallel.data_parallel import (
+    of_all,
+    require_gradients,
+    take_statistics_of_first,
+)
 from reid_core.engine.parallel.start import share_model
 from reid_core.engine.record.run_folder import RunFolder
 from reid_core.engine.simple_trainer import SimpleTrainer
@@ -111,8 +115,9 @@ class StepTrainer(SimpleTrainer):
             output = super().compute_gradients(batch)
         else:
             output = self._compute_in_chunks(batch, self._micro_batches)
-        if self.parallel is not None:
-            self.parallel.require_used()
+        may_be_unused = self.config.train.distributed.find_unused_parameters
+        if self.parallel is not None and not may_be_unused:
+            require_gradients(self.model)
         return output
 
     def _compute_in_chunks(self, batch: Batch, micro_batches: MicroBatches) -> TrainOutput:

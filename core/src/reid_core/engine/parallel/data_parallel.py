@@ -53,15 +53,6 @@ class DataParallel:
             )
         return self._wrapped(batch)
 
-    def require_used(self) -> None:
-        """Check after a backward pass that every trained parameter has a gradient.
-
-        Raises:
-            TrainingError: One has none, and the configuration does not allow for that.
-        """
-        if not self._find_unused:
-            require_gradients(self._model)
-
     def refresh_evaluated(self) -> None:
         """Do nothing: what is trained is evaluated itself."""
 

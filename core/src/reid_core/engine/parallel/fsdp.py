@@ -13,7 +13,6 @@ from reid_core.config import Config
 from reid_core.contracts import Batch, ReidModel, TrainOutput
 from reid_core.distributed.processes import Processes
 from reid_core.distributed.shares import whole
-from reid_core.engine.parallel.data_parallel import require_gradients
 from reid_core.engine.simple_trainer import as_train_output
 from reid_core.errors import ConfigError
 
@@ -34,7 +33,6 @@ class ShardedModel:
     Args:
         model: The bare model; before its optimizer is built.
         processes: Those that train it.
-        find_unused: Whether parameters may go unused in a step.
 
     Attributes:
         evaluated: The whole copy.
@@ -42,7 +40,7 @@ class ShardedModel:
     Source: Zhao et al., PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel, 2023.
     """
 
-    def __init__(self, model: ReidModel, processes: Processes, *, find_unused: bool) -> None:
+    def __init__(self, model: ReidModel, processes: Processes) -> None:
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import fully_shard
 
@@ -51,7 +49,6 @@ class ShardedModel:
             log.info("%s: train.channels_last is for images, parameters stay contiguous", _SETTING)
         model.to(memory_format=torch.contiguous_format)
         self._model = model
-        self._find_unused = find_unused
         self.evaluated: ReidModel = copy.deepcopy(model)
         device = next(model.parameters()).device
         mesh = init_device_mesh(device.type, (processes.count,))
@@ -66,15 +63,6 @@ class ShardedModel:
         """Return what the model makes of this process' share of a batch."""
         losses, metrics = self._call(batch)
         return TrainOutput(losses, metrics)
-
-    def require_used(self) -> None:
-        """Check after a backward pass that every trained parameter has a gradient.
-
-        Raises:
-            TrainingError: One has none, and the configuration does not allow for that.
-        """
-        if not self._find_unused:
-            require_gradients(self._model)
 
     def refresh_evaluated(self) -> None:
         """Give the whole copy the weights of now; all processes have to call it."""

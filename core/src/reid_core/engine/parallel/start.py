@@ -44,7 +44,7 @@ def share_model(
         number = synchronise_batch_norm(model)
         log.info("%d batch normalisations use the statistics of the whole batch", number)
     if config.strategy == "fsdp":
-        return ShardedModel(model, processes, find_unused=config.find_unused_parameters)
+        return ShardedModel(model, processes)
     return DataParallel(model, find_unused=config.find_unused_parameters)
 
 
