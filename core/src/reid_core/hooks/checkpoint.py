@@ -263,8 +263,7 @@ class Checkpoint:
         self._saved_step, self._is_changed = -1, True
         earlier = self._folder(trainer).paths()
         if earlier and is_required:
-            run = shlex.quote(str(trainer.folder.path))
-            error.add_note(f"make room, then go on with: reid-train --resume {run}")
+            error.add_note(f"make room, then go on with: {trainer.folder.resume_command}")
         if is_required or not earlier:
             raise error
         log.error("%s; training goes on and tries again; until then there is %s", error, earlier[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shlex
 from functools import partial
 
 import click
@@ -71,12 +70,11 @@ def train(request: TrainRequest) -> int:
             write_failure(trainer, error.failure)
             raise
         except Interrupted as error:
-            error.add_note(f"go on with: reid-train --resume {shlex.quote(str(folder.path))}")
+            error.add_note(f"go on with: {folder.resume_command}")
             raise
         except OSError as error:
             if plain_errors(error) and folder.checkpoints.paths():
-                run = shlex.quote(str(folder.path))
-                error.add_note(f"make room, then go on with: reid-train --resume {run}")
+                error.add_note(f"make room, then go on with: {folder.resume_command}")
             raise
         finally:
             for line in trace.summary() if trace else ():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -84,6 +85,11 @@ class RunFolder:
     def checkpoints(self) -> CheckpointFolder:
         """Its checkpoints."""
         return CheckpointFolder(self.path / "checkpoints")
+
+    @property
+    def resume_command(self) -> str:
+        """What a person types to go on with the run."""
+        return f"reid-train --resume {shlex.quote(str(self.path))}"
 
     def holds_a_run(self) -> bool:
         """Say whether there is a run in it already."""
