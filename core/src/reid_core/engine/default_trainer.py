@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
 
 import torch
 from torch import nn
@@ -40,6 +39,7 @@ from reid_core.engine.parallel.start import (
     find_together,
     seed_process,
 )
+from reid_core.engine.plugin_scope import with_its_plugins
 from reid_core.engine.record.run_facts import RunFacts
 from reid_core.engine.record.run_folder import RunFolder
 from reid_core.engine.record.status_file import StatusFile
@@ -63,23 +63,7 @@ from reid_core.optim.groups import describe_groups
 from reid_core.plain_errors import told
 from reid_core.plugins.index import disabled_plugins
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 log = logging.getLogger("reid_core")
-
-
-def _with_its_plugins(
-    method: Callable[Concatenate[DefaultTrainer, P], T],
-) -> Callable[Concatenate[DefaultTrainer, P], T]:
-    """Let a method see the plugins that the trainer's config leaves on, and no others."""
-
-    @functools.wraps(method)
-    def run(self: DefaultTrainer, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        with disabled_plugins(self.config.plugins.disable):
-            return method(self, *args, **kwargs)
-
-    return run
 
 
 class DefaultTrainer(StepTrainer):
@@ -238,7 +222,7 @@ class DefaultTrainer(StepTrainer):
 
     # Training.
 
-    @_with_its_plugins
+    @with_its_plugins
     def resume_or_load(
         self, resume: str | Path | None = None, *, changes: Decision | None = None
     ) -> None:
@@ -276,7 +260,7 @@ class DefaultTrainer(StepTrainer):
         self.load_state_dict(state)
         log.info("resumed from %s after step %d (epoch %d)", path, self.start_iter, self.epoch)
 
-    @_with_its_plugins
+    @with_its_plugins
     def train(self, start_iter: int | None = None, max_iter: int | None = None) -> Outcome:
         """Train to the end of the config's epochs.
 
@@ -329,7 +313,7 @@ class DefaultTrainer(StepTrainer):
         """Yield the batches of an epoch, the waiting for them being measured."""
         return self.meter.timed(super().batches(epoch, start))
 
-    @_with_its_plugins
+    @with_its_plugins
     def test(self) -> dict[str, dict[str, float]]:
         """Evaluate the current model on every test set.
 
