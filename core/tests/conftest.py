@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from reid_core.config import Config, load_config
 from reid_core.contracts import Batch, HeadOutput
+from reid_core.engine import TrainerBase
+from reid_core.hookspecs import hookimpl
 from reid_core.plugins.registries import BACKBONES, HEADS, LOSSES
 from reid_core.testing import write_tiny_market
 
@@ -45,6 +47,22 @@ class TinyHead(nn.Module):
 class TinyLoss(nn.Module):
     def forward(self, output: HeadOutput, batch: Batch) -> Tensor:
         return nn.functional.cross_entropy(output.logits["global"], batch.pids)
+
+
+class _StopAfter:
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+
+    @hookimpl
+    def after_step(self, trainer: TrainerBase, step: int) -> None:
+        if step + 1 == self._steps:
+            trainer.request_stop(15)
+
+
+@pytest.fixture
+def stop_after() -> type[_StopAfter]:
+    """``stop_after(steps)`` is a hook that asks for a stop, as SIGTERM does."""
+    return _StopAfter
 
 
 @pytest.fixture(autouse=True)

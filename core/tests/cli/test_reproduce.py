@@ -11,7 +11,6 @@ from reid_core.cli.train import main
 from reid_core.config import load_config
 from reid_core.engine import DefaultTrainer, Interrupted
 from reid_core.engine.reproducing.repetition import load_local_code
-from reid_core.hookspecs import hookimpl
 from reid_core.plugins.registries import HOOKS, local_components
 
 #: A hook that lies in a file, and changes what the run comes to.
@@ -63,20 +62,13 @@ def outcome(folder):
     return json.loads((folder / "reproduction.json").read_text())
 
 
-class StopAfter:
-    """Asks for a stop, as SIGTERM does."""
-
-    @hookimpl
-    def after_step(self, trainer, step):
-        if step == 4:
-            trainer.request_stop(15)
-
-
-def test_a_run_that_was_interrupted_is_reproduced_as_far_as_it_went(quick, tmp_path, monkeypatch):
+def test_a_run_that_was_interrupted_is_reproduced_as_far_as_it_went(
+    quick, tmp_path, monkeypatch, stop_after
+):
     assert train(*quick).exit_code == 0
     config = load_config(tmp_path / "run" / "config.yaml", {"output": str(tmp_path / "cut")})
     trainer = DefaultTrainer(config)
-    trainer.register_hooks([StopAfter()])
+    trainer.register_hooks([stop_after(5)])
     trainer.resume_or_load()
     with pytest.raises(Interrupted):
         trainer.train()

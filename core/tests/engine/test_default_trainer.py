@@ -42,18 +42,6 @@ def rows(trainer):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-class StopAfter:
-    """Asks for a stop, as SIGTERM does, after a number of steps."""
-
-    def __init__(self, steps):
-        self.steps = steps
-
-    @hookimpl
-    def after_step(self, trainer, step):
-        if step + 1 == self.steps:
-            trainer.request_stop(15)
-
-
 def test_a_run_leaves_the_promised_folder(tiny_config):
     trainer = trained(tiny_config)
     folder = trainer.folder.path
@@ -113,7 +101,7 @@ def test_the_logged_learning_rate_is_warm_up_then_milestone(tiny_config):
 
 @pytest.mark.parametrize("stop", [1, 4, 6, 8, 15])
 def test_a_run_that_was_stopped_and_resumed_equals_the_uninterrupted_one(
-    tiny_recipe, tmp_path, stop
+    tiny_recipe, tmp_path, stop, stop_after
 ):
     overrides = {
         "model.backbone.dropout": 0.3,  # so that the random state of torch matters
@@ -123,7 +111,7 @@ def test_a_run_that_was_stopped_and_resumed_equals_the_uninterrupted_one(
     overrides["output"] = str(tmp_path / "broken")
     config = load_config(tiny_recipe, overrides)
     with pytest.raises(Interrupted):
-        trained(config, [StopAfter(stop)])
+        trained(config, [stop_after(stop)])
     torch.manual_seed(12345)  # whatever this process did in between
     resumed = DefaultTrainer(config)
     resumed.resume_or_load("auto")
@@ -321,9 +309,9 @@ def test_problems_of_data_and_parameters_come_before_the_first_step(tiny_recipe,
     assert not (tmp_path / "runs").exists()
 
 
-def test_the_label_map_and_positions_are_in_the_checkpoint(tiny_config):
+def test_the_label_map_and_positions_are_in_the_checkpoint(tiny_config, stop_after):
     with pytest.raises(Interrupted):
-        trained(tiny_config, [StopAfter(6)])
+        trained(tiny_config, [stop_after(6)])
     path = DefaultTrainer(tiny_config).folder.checkpoints.paths()[0]
     state = torch.load(path, weights_only=True)
     assert state["label_map"] == [{"dataset": "market1501", "pids": [1, 2, 3, 4, 5, 6]}]
@@ -411,7 +399,7 @@ def test_what_led_up_to_a_failure_is_in_the_log(tiny_config):
 
 
 def test_going_on_from_an_older_checkpoint_keeps_the_new_ones_and_sets_later_ones_aside(
-    tiny_config, caplog
+    tiny_config, caplog, stop_after
 ):
     first = trained(tiny_config)
     old = first.folder.path / "checkpoints" / "old.pt"
@@ -419,7 +407,7 @@ def test_going_on_from_an_older_checkpoint_keeps_the_new_ones_and_sets_later_one
     again = DefaultTrainer(tiny_config)
     again.resume_or_load(old)
     assert again.start_iter == 12
-    again.register_hooks([StopAfter(14)])
+    again.register_hooks([stop_after(14)])
     with pytest.raises(Interrupted):
         again.train()
     assert "checkpoint of a later step set aside" in caplog.text

@@ -41,16 +41,6 @@ class Watch:
         self.steps.append((result.is_skipped, weights, trainer.current_lr, trainer.scaler.scale))
 
 
-class StopAfter:
-    def __init__(self, steps):
-        self.steps = steps
-
-    @hookimpl
-    def after_step(self, trainer, step):
-        if step + 1 == self.steps:
-            trainer.request_stop(15)
-
-
 def trained(config, overflows=(), hooks=()):
     trainer = ScalingTrainer(config)
     trainer.overflows = overflows
@@ -122,13 +112,13 @@ def test_the_loss_of_a_skipped_step_is_in_no_mean(tiny_config):
 
 
 @pytest.mark.parametrize("stop", [3, 6])
-def test_a_resumed_run_keeps_scale_and_count(tiny_recipe, tmp_path, stop):
+def test_a_resumed_run_keeps_scale_and_count(tiny_recipe, tmp_path, stop, stop_after):
     overflows = (1, 5, 9)
     config = load_config(tiny_recipe, {"output": str(tmp_path / "whole")})
     whole = trained(config, overflows)
     config = load_config(tiny_recipe, {"output": str(tmp_path / "broken")})
     with pytest.raises(Interrupted):
-        trained(config, overflows, [StopAfter(stop)])
+        trained(config, overflows, [stop_after(stop)])
     resumed = ScalingTrainer(config)
     resumed.overflows = overflows
     resumed.resume_or_load("auto")
